@@ -1,0 +1,1 @@
+"""Versioned artifacts, bundle files, shipped data."""

@@ -1,0 +1,1 @@
+"""Stratify, collect, write, check, prove, bundle."""

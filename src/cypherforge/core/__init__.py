@@ -1,0 +1,1 @@
+"""The cellar: errors, datasets, executor, progress, files."""

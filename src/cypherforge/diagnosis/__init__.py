@@ -1,0 +1,1 @@
+"""Which fault a draft has, and the repair it implies."""

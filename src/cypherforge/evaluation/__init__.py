@@ -1,0 +1,1 @@
+"""Scores, statistics, reports."""

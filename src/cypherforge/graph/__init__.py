@@ -1,0 +1,1 @@
+"""Graphs: schema, engines, values, results compared."""

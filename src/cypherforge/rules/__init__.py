@@ -1,0 +1,1 @@
+"""The rule model, triggers, selection; the taxonomy."""

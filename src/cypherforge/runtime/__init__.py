@@ -1,0 +1,1 @@
+"""Draft, fix, gate, execute, answer."""

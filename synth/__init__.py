@@ -1,0 +1,1 @@
+"""Question-Cypher pairs and fault corpora from a graph."""

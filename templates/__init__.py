@@ -1,0 +1,1 @@
+"""Jinja2 prompts and pages, nothing else."""

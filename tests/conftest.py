@@ -1,0 +1,50 @@
+"""Shared fixtures. No test may reach a network, a key or a paid model."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The development data folder; the test is skipped where it is absent."""
+    folder = Path(os.environ.get("CYPHERFORGE_SHARED", ROOT.parent / "shared"))
+    if not (folder / "data" / "README.md").is_file():
+        pytest.skip(f"no development data at {folder}; set CYPHERFORGE_SHARED to its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def neo4j_uri() -> str:
+    """A real Neo4j; the test is skipped where there is none."""
+    uri = os.environ.get("CYPHERFORGE_TEST_NEO4J", "")
+    if not uri:
+        pytest.skip("no Neo4j: set CYPHERFORGE_TEST_NEO4J, e.g. to what tools/neo4j prints")
+    return uri
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("OPENAI_", "ANTHROPIC_")) or name in (
+            "CYPHERFORGE_PASSWORD",
+            "NEO4J_PASSWORD",
+        ):
+            monkeypatch.delenv(name)
+
+
+def pytest_sessionfinish() -> None:
+    """A bare ``import miner`` would load a second copy of a room: fail loudly."""
+    rooms = {"artifacts", "cli", "miner", "synth", "templates", "validators"}
+    doubles = [
+        name
+        for name, module in list(sys.modules.items())
+        if name.split(".")[0] in rooms
+        and Path(getattr(module, "__file__", None) or "/").is_relative_to(ROOT)
+    ]
+    if doubles:
+        raise pytest.UsageError(f"imported under bare names: {sorted(doubles)}")

@@ -1,0 +1,1 @@
+"""The gate: is this query safe, and does it fit the schema."""
