@@ -1,5 +1,59 @@
-"""The command line: mounts each room's commands, nothing else."""
+"""The command line: mounts each room's commands, nothing else.
+
+A line of ``COMMANDS`` is ``"name"`` or ``"group name"``, the function that does it (typer
+annotations, in its room's ``commands.py``), and the one line ``--help`` shows. Nothing is imported
+before it is called.
+"""
+
+from typing import Annotated
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+from cypherforge.core.cli_support import RootGroup, lazy_group, new_app
+
+GROUPS = {
+    "artifacts": "Look at the artifacts that stages write.",
+    "bundle": "Rule bundles: the one file that the runtime loads.",
+    "rules": "Rules: list, write, check, prove.",
+}
+
+COMMANDS = {
+    "rules list": ("cypherforge.rules.commands:list_rules", "List a bundle's rules."),
+    "taxonomy": ("cypherforge.rules.commands:taxonomy", "The 32 fault codes, as a page."),
+    "bundle show": ("cypherforge.artifacts.commands:show_bundle", "Show what a bundle holds."),
+    "bundle verify": ("cypherforge.artifacts.commands:verify_bundle", "Check a bundle's digest."),
+    "bundle diff": ("cypherforge.artifacts.commands:diff_bundles", "Compare two bundles."),
+    "artifacts list": ("cypherforge.artifacts.commands:list_artifacts", "List artifacts."),
+    "artifacts show": ("cypherforge.artifacts.commands:show_artifact", "Show one artifact."),
+    "artifacts verify": (
+        "cypherforge.artifacts.commands:verify_artifacts",
+        "Check artifacts against their digests and inputs.",
+    ),
+    "artifacts gc": (
+        "cypherforge.artifacts.commands:collect_garbage",
+        "Remove what interrupted runs left behind.",
+    ),
+    "doctor": (
+        "cypherforge.runtime.doctor:doctor",
+        "What is reachable, how to fix what is not, and what would leave this machine.",
+    ),
+}
+
+app = new_app(cls=lazy_group(COMMANDS, GROUPS, RootGroup))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from cypherforge import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Mine rules for LLM-written Cypher, prove each, and answer questions with them."""
