@@ -32,7 +32,7 @@ class Mechanism:
     tier: str
     when: re.Pattern[str] | None
     words: tuple[str, ...]
-    schema: str | None
+    predicate: str | None
 
     def takes(self, failure: Attempt) -> bool:
         """Whether this is how the failure came about."""
@@ -59,13 +59,13 @@ def mechanisms() -> tuple[Mechanism, ...]:
                 tier=entry["tier"],
                 when=re.compile(entry["when"]) if "when" in entry else None,
                 words=tuple(entry.get("words", ())),
-                schema=entry.get("schema"),
+                predicate=entry.get("predicate"),
             )
         )
     return tuple(found)
 
 
-_CONTROL = frozenset({"id", "code", "when", "words", "schema", "tier"})
+_CONTROL = frozenset({"id", "code", "when", "words", "predicate", "tier"})
 
 
 def write_rules(failures: Sequence[Attempt], min_cites: int = MIN_CITES) -> list[Rule]:
@@ -86,21 +86,23 @@ def write_rules(failures: Sequence[Attempt], min_cites: int = MIN_CITES) -> list
 
 def _rule(mechanism: Mechanism, cited: Sequence[Attempt]) -> Rule:
     tier, trigger = mechanism.tier, None
-    if mechanism.schema is not None:
-        trigger = Trigger(schema=mechanism.schema)
+    if mechanism.predicate is not None:
+        trigger = Trigger.model_validate({"predicates": [mechanism.predicate]})
     elif mechanism.words:
         words = [w for w in mechanism.words if any(question_matches([w], c.question) for c in cited)]
         matched = sum(question_matches(words, c.question) for c in cited)
         # A trigger that misses half of the failures would keep the rule from where it is needed.
         if words and 2 * matched >= len(cited):
-            trigger = Trigger(words=words)
+            trigger = Trigger(words=tuple(words))
         else:
             tier = "universal"
-    return Rule(
-        id=mechanism.id,
-        tier=tier,
-        trigger=trigger,
-        codes=[mechanism.code],
-        cites=sorted(c.id for c in cited),
-        **mechanism.text,
+    return Rule.model_validate(
+        {
+            **mechanism.text,
+            "id": mechanism.id,
+            "tier": tier,
+            "trigger": trigger,
+            "codes": (mechanism.code,),
+            "cites": tuple(sorted(c.id for c in cited)),
+        }
     )

@@ -112,8 +112,8 @@ class Rule(_Strict):
         unknown = [code for code in self.codes if code not in taxonomy()]
         if unknown:
             raise ValueError(f"codes: no such fault code {unknown[0]!r}")
-        if (self.wrong is None) != (self.right is None):
-            raise ValueError("wrong and right belong together: give both or neither")
+        if self.wrong is not None and self.right is None:
+            raise ValueError("wrong: show what is right beside it")
         kind = {
             "universal": self.trigger is None,
             "schema": self.trigger is not None and bool(self.trigger.predicates),
@@ -143,8 +143,11 @@ class Rule(_Strict):
         if sum(len(part.split()) for part in parts) > PROMPT_WORDS:
             del parts[1]
         lines = [f"- {self.title}. " + " ".join(_sentence(part) for part in parts)]
-        if self.wrong is not None and self.right is not None:
-            lines += [f"  Wrong: {_one_line(self.wrong)}", f"  Right: {_one_line(self.right)}"]
+        # A naive query that does not even parse cannot be shown as a snippet; the right one can.
+        if self.wrong is not None:
+            lines.append(f"  Wrong: {_one_line(self.wrong)}")
+        if self.right is not None:
+            lines.append(f"  Right: {_one_line(self.right)}")
         return "\n".join(lines)
 
 
