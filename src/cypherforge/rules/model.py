@@ -7,7 +7,6 @@ placeholders, cites the failures it came from, and carries the evidence of what 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,13 +34,6 @@ Predicate = Literal[
 ]
 
 PROMPT_WORDS = 60
-_PLACEHOLDER = re.compile(r"(?:Node|Unknown)Label[A-Z0-9]?|(?:rel|unknown)Type[A-Z0-9]?|"
-                          r"(?:property|unknown)Key[A-Z0-9]?")  # fmt: skip
-
-
-def is_placeholder(name: str) -> bool:
-    """Whether a name in code stands for any name: NodeLabel, NodeLabelA, relType, propertyKey2."""
-    return _PLACEHOLDER.fullmatch(name) is not None
 
 
 class _Strict(BaseModel):
@@ -56,7 +48,9 @@ class Trigger(_Strict):
     """
 
     predicates: tuple[Predicate, ...] = ()
-    words: tuple[Annotated[str, Field(min_length=2, max_length=60)], ...] = ()
+    words: tuple[Annotated[str, Field(min_length=2, max_length=60)], ...] = Field(
+        default=(), max_length=40
+    )
     mode: Literal["any", "all"] = "any"
 
     @model_validator(mode="after")
@@ -73,15 +67,17 @@ class Evidence(_Strict):
     (-1..1), with its bootstrap interval; ``prompt_tokens`` is what the rule adds to a prompt.
     """
 
+    status: Literal["proven", "unproven", "harmful", "untested"]
     failures: int = Field(ge=0, description="held-out questions that fail without the rule")
     passes: int = Field(ge=0, description="held-out questions that pass without the rule")
-    fixed: int = Field(ge=0)
-    broken: int = Field(ge=0)
+    fixed: tuple[str, ...] = Field(
+        default=(), description="ids of failures that pass with the rule"
+    )
+    broken: tuple[str, ...] = Field(default=(), description="ids of passes that fail with the rule")
     lift: float = Field(ge=-1, le=1)
     low: float = Field(ge=-1, le=1)
     high: float = Field(ge=-1, le=1)
     prompt_tokens: int = Field(ge=0)
-    verdict: Literal["kept", "demoted", "dropped"] = "kept"
     model: str = ""
     engine: str = ""
 
@@ -95,13 +91,13 @@ class Rule(_Strict):
 
     id: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,39}$")
     tier: Tier
-    title: str = Field(min_length=3, max_length=80)
-    situation: str = Field(min_length=10, max_length=400, description="when the mistake happens")
-    why: str = Field(min_length=10, max_length=400, description="why the naive query is wrong")
-    correction: str = Field(min_length=10, max_length=500, description="what to write instead")
-    boundary: str = Field(min_length=5, max_length=400, description="when not to apply it")
-    wrong: str | None = Field(default=None, max_length=400)
-    right: str | None = Field(default=None, max_length=400)
+    title: str = Field(min_length=3, max_length=100)
+    situation: str = Field(min_length=10, max_length=600, description="when the mistake happens")
+    why: str = Field(min_length=10, max_length=600, description="why the naive query is wrong")
+    correction: str = Field(min_length=10, max_length=900, description="what to write instead")
+    boundary: str = Field(min_length=5, max_length=600, description="when not to apply it")
+    wrong: str | None = Field(default=None, max_length=800)
+    right: str | None = Field(default=None, max_length=800)
     trigger: Trigger | None = None
     codes: tuple[str, ...] = Field(min_length=1)
     cites: tuple[str, ...] = ()
