@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from functools import cache
+from math import isnan
 from typing import Any, Literal
 
 Span = tuple[int, int]
+SubqueryKind = Literal["EXISTS", "COUNT", "COLLECT"]
+
+_FIELD_NAMES: dict[type, tuple[str, ...]] = {}
 
 
-@cache
 def field_names(kind: type[Node]) -> tuple[str, ...]:
     """Names of a node class's fields other than ``span``, in source order."""
-    return tuple(f.name for f in fields(kind) if f.name != "span" and f.compare)
+    names = _FIELD_NAMES.get(kind)
+    if names is None:
+        names = tuple(f.name for f in fields(kind) if f.name != "span" and f.compare)
+        _FIELD_NAMES[kind] = names
+    return names
 
 
 @dataclass(slots=True, eq=False)
@@ -46,19 +52,44 @@ class Node:
             stack.extend(reversed(list(node.children())))
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return False
-        return all(getattr(self, n) == getattr(other, n) for n in field_names(type(self)))
+        # No recursion: a chain of a thousand ANDs is a tree a thousand nodes deep.
+        stack: list[tuple[Any, Any]] = [(self, other)]
+        while stack:
+            left, right = stack.pop()
+            if left is right:
+                continue
+            kind = type(left)
+            if kind is not type(right):
+                return False
+            if isinstance(left, Node):
+                stack.extend((getattr(left, n), getattr(right, n)) for n in field_names(kind))
+            elif isinstance(left, list):
+                if len(left) != len(right):
+                    return False
+                stack.extend(zip(left, right, strict=True))
+            elif left != right and not (_is_nan(left) and _is_nan(right)):
+                return False
+        return True
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, *map(_hashable, self._values())))
+        parts: list[Any] = []
+        stack: list[Any] = [self]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, Node):
+                parts.append(type(value).__name__)
+                stack.extend(getattr(value, n) for n in field_names(type(value)))
+            elif isinstance(value, list):
+                parts.append(len(value))
+                stack.extend(value)
+            else:
+                # NaN equals NaN here, as one spelling equals itself.
+                parts.append("NaN" if _is_nan(value) else value)
+        return hash(tuple(parts))
 
-    def _values(self) -> list[Any]:
-        return [getattr(self, n) for n in field_names(type(self))]
 
-
-def _hashable(value: Any) -> Any:
-    return tuple(_hashable(v) for v in value) if isinstance(value, list) else value
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and isnan(value)
 
 
 # ---------------------------------------------------------------- names and literals
@@ -269,6 +300,23 @@ class CountStar(Expression):
 
 
 @dataclass(slots=True, eq=False)
+class Trim(Expression):
+    """``trim([BOTH|LEADING|TRAILING] [characters] FROM source)``; ``side`` '' where not given.
+
+    ``trim(s)`` is an ordinary ``FunctionCall``.
+    """
+
+    side: str
+    characters: Expression | None
+    source: Expression
+
+
+@dataclass(slots=True, eq=False)
+class CaseSubject(Expression):
+    """The left operand left out in ``CASE x WHEN < 18 THEN``; its span is empty."""
+
+
+@dataclass(slots=True, eq=False)
 class CaseBranch(Node):
     """``WHEN conditions THEN result``; several conditions only in the simple form."""
 
@@ -359,7 +407,7 @@ class SubqueryExpression(Expression):
     RETURN.
     """
 
-    kind: Literal["EXISTS", "COUNT", "COLLECT"]
+    kind: SubqueryKind
     body: Body
 
 
@@ -500,14 +548,27 @@ class Hint(Node):
 
 
 @dataclass(slots=True, eq=False)
+class Search(Node):
+    """Cypher 25's ``SEARCH n IN (VECTOR INDEX name FOR query [WHERE p] LIMIT k) [SCORE AS s]``."""
+
+    variable: Variable
+    index: Expression
+    query: Expression
+    where: Where | None = None
+    limit: Limit | None = None
+    score: Variable | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Match(Clause):
-    """``[OPTIONAL] MATCH [mode] patterns [hints] [WHERE]``."""
+    """``[OPTIONAL] MATCH [mode] patterns [hints] [SEARCH] [WHERE]``."""
 
     optional: bool
     patterns: list[PatternPart]
     where: Where | None = None
     hints: list[Hint] = field(default_factory=list)
     mode: str | None = None
+    search: Search | None = None
 
 
 @dataclass(slots=True, eq=False)
