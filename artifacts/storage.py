@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 from cypherforge.core.files import storage_error
 
 TEMPORARY = ".tmp-"
+# Ours, and those of core.files.atomic_write.
+_LEFT_OVER = re.compile(r"\..+\.tmp-(\d+)-[0-9a-f]+|\..+\.(\d+)-[0-9a-f]+\.tmp")
 
 
 @contextmanager
@@ -54,9 +57,9 @@ def put_in_place(ready: Path, folder: Path) -> None:
 def leftovers(parent: Path) -> list[Path]:
     """Temporary files and folders directly in ``parent`` whose process no longer runs, sorted."""
     found = []
-    for path in sorted(parent.glob(f".*{TEMPORARY}*")):
-        process = path.name.rpartition(TEMPORARY)[2].split("-")[0]
-        if process.isdigit() and not _runs(int(process)):
+    for path in sorted(parent.iterdir()):
+        match = _LEFT_OVER.fullmatch(path.name)
+        if match and not _runs(int(match[1] or match[2])):
             found.append(path)
     return found
 

@@ -65,21 +65,26 @@ class Evidence(_Strict):
 
     ``lift`` is the net change of execution accuracy over all questions tried, as a share
     (-1..1), with its bootstrap interval; ``prompt_tokens`` is what the rule adds to a prompt.
+    Only rules with the verdict ``kept`` are used; the others stay on record.
     """
 
-    status: Literal["proven", "unproven", "harmful", "untested"]
     failures: int = Field(ge=0, description="held-out questions that fail without the rule")
     passes: int = Field(ge=0, description="held-out questions that pass without the rule")
-    fixed: tuple[str, ...] = Field(
-        default=(), description="ids of failures that pass with the rule"
-    )
-    broken: tuple[str, ...] = Field(default=(), description="ids of passes that fail with the rule")
+    fixed: int = Field(ge=0, description="failures that pass with the rule")
+    broken: int = Field(ge=0, description="passes that fail with the rule")
     lift: float = Field(ge=-1, le=1)
     low: float = Field(ge=-1, le=1)
     high: float = Field(ge=-1, le=1)
     prompt_tokens: int = Field(ge=0)
+    verdict: Literal["kept", "demoted", "dropped"] = "kept"
     model: str = ""
     engine: str = ""
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Evidence:
+        if self.fixed > self.failures or self.broken > self.passes:
+            raise ValueError("more fixed or broken than were tried")
+        return self
 
 
 class Rule(_Strict):
