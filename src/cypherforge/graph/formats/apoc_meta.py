@@ -1,9 +1,9 @@
 """The JSON of ``apoc.meta.schema``: a map from label or type to its entry.
 
 The map has one entry a name, so where a label and a type share their name the label's entry is
-kept, and the type is found under ``relationships`` of the labels it joins. An entry lists each
-type once a direction with all labels at its other end; which pairs really occur, the form does not
-say, so every pair that both of its ends list is taken.
+kept, and the type is found under ``relationships`` of the labels it joins. There a type has one
+entry with a direction and the labels at its other end. We write ``out`` wherever a label starts
+the type, and ``in`` only where it never does, so that every pair can be read back.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def parse(text: str, data: object) -> Schema:
         if not isinstance(entry, Mapping):
             continue
         properties = _properties(entry)
-        if entry.get("type") == "relationship":
+        if entry.get("type") != "node":
             types.append(RelType(name, properties, entry.get("count")))
             continue
         labels.append(Label(name, properties, entry.get("count")))
@@ -72,13 +72,9 @@ def parse(text: str, data: object) -> Schema:
                 constraints.append(Constraint("NODE_PROPERTY_EXISTENCE", "NODE", name, (key,)))
         sets += [LabelSet((name, other)) for other in entry.get("labels") or ()]
         for rel_name, rel in (entry.get("relationships") or {}).items():
-            for direction, ends, rel_properties in _sides(rel):
-                if value.get(rel_name, {}).get("type") != "relationship":
-                    types.append(RelType(rel_name, rel_properties))
-                for end in ends:
-                    patterns.add(
-                        (name, rel_name, end) if direction == "out" else (end, rel_name, name)
-                    )
+            if (value.get(rel_name) or {}).get("type") != "relationship":
+                types.append(RelType(rel_name, _properties(rel)))
+            patterns |= set(_pairs(name, rel_name, rel, value))
     if isinstance(data, Mapping) and value is not data:
         if "constraints" in data:
             constraints = [x for x in constraints if x.kind != "UNIQUENESS"]
@@ -95,11 +91,18 @@ def parse(text: str, data: object) -> Schema:
     )
 
 
-def _sides(rel: Mapping[str, Any]) -> Iterator[tuple[str, list[str], tuple[Property, ...]]]:
-    """Yield direction, labels at the other end and properties; some versions say ``both``."""
+def _pairs(
+    name: str, rel_name: str, rel: Mapping[str, Any], value: Mapping[str, Any]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the pairs of one entry; where it says ``both``, the other label's entry decides."""
     direction = rel.get("direction", "out")
-    for side in ("out", "in") if direction == "both" else (direction,):
-        yield side, list(rel.get("labels") or ()), _properties(rel)
+    for other in rel.get("labels") or ():
+        back = ((value.get(other) or {}).get("relationships") or {}).get(rel_name) or {}
+        opposite = back.get("direction") if name in (back.get("labels") or ()) else None
+        if direction == "out" or (direction == "both" and opposite != "out"):
+            yield name, rel_name, other
+        if direction == "in" or (direction == "both" and opposite != "in"):
+            yield other, rel_name, name
 
 
 def _properties(entry: Mapping[str, Any]) -> tuple[Property, ...]:
@@ -129,3 +132,72 @@ def _indexes(rows: list[Mapping[str, Any]]) -> Iterator[Index]:
                 tuple(row["labelsOrTypes"]),
                 tuple(row.get("properties") or ()),
             )
+
+
+def render(schema: Schema) -> str:
+    """Return the map as JSON; label combinations stand under ``labels``, by pairs."""
+    value: dict[str, Any] = {}
+    for rel in schema.types.values():
+        value[rel.name] = {
+            "type": "relationship",
+            "count": rel.count,
+            "properties": {
+                item.name: {**_kind(item), "existence": False, "indexed": False}
+                for item in rel.properties
+            },
+        }
+    unique = {(c.name, c.properties) for c in schema.constraints if c.kind == "UNIQUENESS"}
+    exists = {
+        (c.name, c.properties)
+        for c in schema.constraints
+        if c.kind in ("NODE_PROPERTY_EXISTENCE", "NODE_KEY")
+    }
+    indexed = {(i.names[0], i.properties) for i in schema.indexes if len(i.names) == 1}
+    for label in schema.labels.values():
+        value[label.name] = {
+            "type": "node",
+            "count": label.count,
+            "labels": sorted(
+                {
+                    other
+                    for item in schema.co_labels
+                    if label.name in item.labels
+                    for other in item.labels
+                }
+                - {label.name}
+            ),
+            "properties": {
+                item.name: {
+                    "type": item.type,
+                    "existence": (label.name, (item.name,)) in exists,
+                    "indexed": (label.name, (item.name,)) in indexed | unique,
+                    "unique": (label.name, (item.name,)) in unique,
+                }
+                for item in label.properties
+            },
+            "relationships": _relationships(schema, label.name),
+        }
+    return json.dumps(value, indent=1, ensure_ascii=False)
+
+
+def _relationships(schema: Schema, label: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for rel in schema.types.values():
+        patterns = schema.patterns_of(rel.name)
+        ends = sorted({p.end for p in patterns if p.start == label and p.end})
+        starts = sorted({p.start for p in patterns if p.end == label and p.start})
+        if ends or starts:
+            found[rel.name] = {
+                "direction": "out" if ends else "in",
+                "labels": ends or starts,
+                "count": sum(p.count or 0 for p in patterns if label in (p.start, p.end)),
+                "properties": {
+                    item.name: {**_kind(item), "existence": False, "indexed": False}
+                    for item in rel.properties
+                },
+            }
+    return found
+
+
+def _kind(item: Property) -> dict[str, Any]:
+    return {"type": item.type, "array": item.type.startswith("LIST")}

@@ -11,20 +11,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cypherforge.core.errors import InputError
 from cypherforge.cypher.names import quote_name
+from cypherforge.graph.formats.common import normal_pairs
 from cypherforge.graph.schema import Label, LabelSet, Pattern, Property, RelType, Schema
 from cypherforge.graph.type_names import type_name
 
 _QUOTED = re.compile(r"`((?:[^`]|``)*)`")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _HEADING = re.compile(
     r"\s*(?:#+\s*)?\**\s*(?:(?:node|relationship|edge)s?\b[\w\s()/-]*|the relationships|"
     r"(?:graph )?schema|patterns?)\s*\**\s*(?:are)?[^:(]*:?\s*\**\s*$",
     re.IGNORECASE,
 )
+_SAMPLED = re.compile(r"\s*//\s*sampled(?:\s+(\d+))?\b", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
 
 
@@ -65,21 +68,31 @@ class _Stop(Exception):
     """The text is not of this form; the position is for the error message."""
 
 
-class _Scanner:
+class Scanner:
+    """A cursor over one line; its readers raise :class:`_Stop` where the text does not fit."""
+
     def __init__(self, text: str, known: Collection[str] = ()) -> None:
         self.text = text
         self.at = 0
         self.known = known
 
+    def done(self) -> bool:
+        """Return whether nothing but blanks is left."""
+        self.space()
+        return self.at >= len(self.text)
+
     def space(self) -> None:
+        """Pass blanks."""
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
 
     def peek(self, token: str) -> bool:
+        """Return whether the token comes next."""
         self.space()
         return self.text.startswith(token, self.at)
 
     def take(self, *tokens: str) -> str:
+        """Take one of the tokens."""
         self.space()
         for token in tokens:
             if self.text.startswith(token, self.at):
@@ -88,6 +101,7 @@ class _Scanner:
         raise _Stop
 
     def maybe(self, token: str) -> bool:
+        """Take the token if it comes next."""
         if self.peek(token):
             self.at += len(token)
             return True
@@ -121,6 +135,7 @@ class _Scanner:
         return best or None
 
     def properties(self) -> tuple[Property, ...] | None:
+        """Read ``{p: STRING, ...}``; None if there is no brace."""
         if not self.maybe("{"):
             return None
         found: list[Property] = []
@@ -134,6 +149,7 @@ class _Scanner:
                 return tuple(found)
 
     def value(self) -> str:
+        """Read a type, up to a comma or brace outside its own brackets."""
         self.space()
         start, depth = self.at, 0
         while self.at < len(self.text):
@@ -148,6 +164,7 @@ class _Scanner:
         return text
 
     def node(self) -> Node:
+        """Read a node in its parentheses."""
         self.take("(")
         if self.peek(":"):
             pass
@@ -166,12 +183,14 @@ class _Scanner:
         return Node(tuple(groups), properties)
 
     def group(self) -> tuple[str, ...]:
+        """Read labels that stand together."""
         names = [self.whole("{)|") or self.name(":&|{)")]
         while self.maybe(":") or self.maybe("&"):
             names.append(self.name(":&|{)"))
         return tuple(names)
 
     def relationship(self) -> tuple[tuple[str, ...], tuple[Property, ...] | None]:
+        """Read a relationship in its brackets: types and properties."""
         self.take("[")
         if not self.peek(":"):
             variable = re.compile(r"\w*").match(self.text, self.at)
@@ -186,6 +205,18 @@ class _Scanner:
         return tuple(types), properties
 
 
+def read_owner(scanner: Scanner) -> tuple[str, tuple[Property, ...]] | None:
+    """Read ``Name {p: STRING}`` as far as it goes: the name as written, and its properties."""
+    try:
+        scanner.space()
+        start = scanner.at
+        scanner.name("{")
+        name = scanner.text[start : scanner.at].strip()
+        return name, scanner.properties() or ()
+    except _Stop:
+        return None
+
+
 def unquote(text: str) -> str:
     """Return the name that a back-ticked text stands for; other text comes back as it is."""
     if len(text) >= 2 and text[0] == text[-1] == "`":
@@ -196,6 +227,8 @@ def unquote(text: str) -> str:
 
 def line_name(name: str) -> str:
     """Return the name as Cypher writes it, on one line: line ends become ``\\u000a``."""
+    if _WORD.fullmatch(name):  # a label ``Case`` needs no quotes, though a variable would
+        return name
     text = quote_name(name)
     return text.replace("\n", "\\u000a").replace("\r", "\\u000d")
 
@@ -206,7 +239,7 @@ def parse_arrows(text: str, known: Collection[str] = ()) -> list[Arrow | Node] |
     A chain ``(:A)-[:R]->(:B)<-[:S]-(:C)`` gives two arrows. ``known`` holds names that a bare
     label or type may be although they hold a colon or another stop.
     """
-    scanner = _Scanner(text.strip().rstrip(",;"), known)
+    scanner = Scanner(text.strip().rstrip(",;"), known)
     found: list[Arrow | Node] = []
     try:
         while True:
@@ -260,26 +293,9 @@ def collect(items: Iterable[Arrow | Node]) -> Schema:
                     sets.append(LabelSet(group))
         if isinstance(item, Arrow):
             types.extend(RelType(name, item.properties or ()) for name in item.types)
-            patterns.extend(item.patterns())
-    return Schema.build(labels, types, _simplest(types, patterns), co_labels=sets)
-
-
-def _simplest(types: list[RelType], patterns: list[Pattern]) -> list[Pattern]:
-    """Forget the properties of a pair where every pair has all of its type's: nothing is said."""
-    everything: dict[str, set[str]] = {}
-    for rel in types:
-        everything.setdefault(rel.name, set()).update(item.name for item in rel.properties)
-    partial = {
-        pattern.type
-        for pattern in patterns
-        if set(pattern.properties or ()) != everything[pattern.type]
-    }
-    return [
-        Pattern(
-            p.start, p.type, p.end, p.count, (p.properties or ()) if p.type in partial else None
-        )
-        for p in patterns
-    ]
+            # Bare lines say all there is: an arrow without a map has no properties.
+            patterns.extend(replace(p, properties=p.properties or ()) for p in item.patterns())
+    return Schema.build(labels, types, normal_pairs(types, patterns), co_labels=sets)
 
 
 def matches(text: str, data: object) -> bool:
@@ -292,7 +308,9 @@ def matches(text: str, data: object) -> bool:
 def parse(text: str, data: object) -> Schema:
     """Read bare lines; headings and blank lines are passed over, other lines are an error."""
     items: list[Arrow | Node] = []
+    sampled: re.Match[str] | None = None
     for number, line in enumerate(text.split("\n"), 1):
+        sampled = sampled or _SAMPLED.match(line)
         stripped = _BULLET.sub("", _comment(line)).strip()
         if not stripped or _HEADING.match(stripped):
             continue
@@ -304,7 +322,10 @@ def parse(text: str, data: object) -> Schema:
                 hint="write (:A {p: STRING})-[:R {q: INTEGER}]->(:B), names in back-ticks",
             )
         items.extend(found)
-    return collect(items)
+    if sampled is None:
+        return collect(items)
+    size = int(sampled[1]) if sampled[1] else None
+    return replace(collect(items), sampled=True, sample_size=size)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -324,12 +345,12 @@ def node_text(label: Label, names: Iterable[str] | None = None) -> str:
     return f"({shown}{map_text(label.properties)})"
 
 
-def arrow_text(schema: Schema, pattern: Pattern) -> str:
-    """Return ``(:A)-[:R {q: INTEGER}]->(:B)`` for an endpoint pair, its properties included."""
+def arrow_text(schema: Schema, pattern: Pattern, *, properties: bool = True) -> str:
+    """Return ``(:A)-[:R {q: INTEGER}]->(:B)`` for an endpoint pair, with its properties or not."""
     start, end = (
         f"(:{line_name(name)})" if name else "()" for name in (pattern.start, pattern.end)
     )
-    inner = map_text(schema.properties_on(pattern))
+    inner = map_text(schema.properties_on(pattern)) if properties else ""
     return f"{start}-[:{line_name(pattern.type)}{inner}]->{end}"
 
 
@@ -343,7 +364,8 @@ def map_text(properties: Iterable[Property], note: Callable[[Property], str] | N
 
 def render(schema: Schema) -> str:
     """Return bare lines: each label, each label combination, each arrow; sorted, no heading."""
-    lines = [node_text(label) for label in schema.labels.values()]
+    lines = sampled_note(schema)
+    lines += [node_text(label) for label in schema.labels.values()]
     lines += [node_text(Label(""), item.labels) for item in schema.co_labels]
     lines += [arrow_text(schema, pattern) for pattern in schema.patterns]
     lines += [
@@ -352,3 +374,11 @@ def render(schema: Schema) -> str:
         if not schema.patterns_of(rel.name)
     ]
     return "\n".join(lines)
+
+
+def sampled_note(schema: Schema) -> list[str]:
+    """Return the comment line that says the schema comes from a sample; none if it does not."""
+    if not schema.sampled:
+        return []
+    size = f" {schema.sample_size} a label or type" if schema.sample_size else ""
+    return [f"// sampled{size}: further properties may exist"]

@@ -19,7 +19,11 @@ _PYTHON = {"STRING": "str", "INTEGER": "int", "FLOAT": "float", "BOOLEAN": "bool
 
 def matches(text: str, data: object) -> bool:
     """Return whether the JSON has ``entities`` and ``relations``."""
-    return isinstance(data, Mapping) and "entities" in data and "relations" in data
+    return (
+        isinstance(data, Mapping)
+        and isinstance(data.get("entities"), list)
+        and isinstance(data.get("relations"), list)
+    )
 
 
 def parse(text: str, data: object) -> Schema:

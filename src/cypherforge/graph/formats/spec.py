@@ -169,7 +169,7 @@ def load_yaml(text: str) -> object:
     Raises ``InputError`` with line and column; a key given twice is an error too.
     """
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader without 1.1 scalars)
+        return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
