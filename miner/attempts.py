@@ -147,7 +147,7 @@ class Bench:
             error_text = f"no query in the answer: {drafted.reason}"
         else:
             try:
-                result = self.run_draft(drafted.query)
+                result = self.run_draft(drafted.query, drafted.parameters)
             except QueryError as error:
                 error_text = error.message
         outcome = self._outcome(gold, result)
@@ -173,12 +173,12 @@ class Bench:
             completion_tokens=drafted.answer.completion_tokens if drafted.answer else 0,
         )
 
-    def run_draft(self, query: str) -> Result:
+    def run_draft(self, query: str, parameters: Mapping[str, Any] | None = None) -> Result:
         """Execute what a model wrote, but only if its text is read-only."""
         for finding in check_read_only(query):
             if finding.severity == "error":
                 raise QueryRefused(finding.message, code=finding.code)
-        return self.graph.run(query)
+        return self.graph.run(query, parameters)
 
     def _outcome(self, gold: GoldResult, result: Result | None) -> Outcome:
         if result is None:

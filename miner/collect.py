@@ -130,6 +130,4 @@ def _contradictory(attempts: Sequence[Attempt]) -> set[str]:
     sets: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         sets[attempt.graph, " ".join(attempt.question.casefold().split())].append(attempt)
-    return {
-        a.id for same in sets.values() if len({b.gold_digest for b in same}) > 1 for a in same
-    }
+    return {a.id for same in sets.values() if len({b.gold_digest for b in same}) > 1 for a in same}

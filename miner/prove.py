@@ -159,9 +159,7 @@ class Prover:
         proofs = [replace(p, chosen=p.rule in picked) for p in proofs]
         together = [rule for rule in rules if rule.id in picked]
         if not together:
-            return Proof(
-                tuple(proofs), len(usable), _correct(before.values()), None, (), (), None
-            )
+            return Proof(tuple(proofs), len(usable), _correct(before.values()), None, (), (), None)
         after = {a.id: a for a in self.arm("chosen-set", usable, together).attempts}
         fixed, broken = _flips(before, after)
         gains = np.array([int(not after[i].failed) - int(not before[i].failed) for i in after])
@@ -204,9 +202,7 @@ class Prover:
         elif lift.mean < 0:
             status = "harmful"
         tokens = _extra_tokens(before, after)
-        return RuleProof(
-            rule.id, status, len(tried_f), len(tried_p), fixed, broken, lift, tokens
-        )
+        return RuleProof(rule.id, status, len(tried_f), len(tried_p), fixed, broken, lift, tokens)
 
     def _applies(self, rule: Rule, example: Example) -> bool:
         schema: Schema = self._benches[example.graph].schema
@@ -215,9 +211,7 @@ class Prover:
 
 def draw(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
     """At most ``limit`` of them, by a hash of seed and id: the same on every run and machine."""
-    ranked = sorted(
-        examples, key=lambda e: hashlib.sha256(f"{seed}\0{e.id}".encode()).hexdigest()
-    )
+    ranked = sorted(examples, key=lambda e: hashlib.sha256(f"{seed}\0{e.id}".encode()).hexdigest())
     return sorted(ranked[:limit], key=lambda e: e.id)
 
 
@@ -233,9 +227,7 @@ def choose(proofs: Sequence[RuleProof], token_budget: int) -> set[str]:
     return picked
 
 
-def bootstrap(
-    strata: Sequence[tuple[float, np.ndarray]], resamples: int, seed: int
-) -> Lift:
+def bootstrap(strata: Sequence[tuple[float, np.ndarray]], resamples: int, seed: int) -> Lift:
     """Percentile bootstrap of a stratified mean of gains (-1, 0 or 1 each), weights given."""
     if not strata:
         return Lift(0.0, 0.0, 0.0)

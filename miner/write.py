@@ -89,7 +89,9 @@ def _rule(mechanism: Mechanism, cited: Sequence[Attempt]) -> Rule:
     if mechanism.predicate is not None:
         trigger = Trigger.model_validate({"predicates": [mechanism.predicate]})
     elif mechanism.words:
-        words = [w for w in mechanism.words if any(question_matches([w], c.question) for c in cited)]
+        words = [
+            w for w in mechanism.words if any(question_matches([w], c.question) for c in cited)
+        ]
         matched = sum(question_matches(words, c.question) for c in cited)
         # A trigger that misses half of the failures would keep the rule from where it is needed.
         if words and 2 * matched >= len(cited):

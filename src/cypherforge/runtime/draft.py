@@ -1,19 +1,26 @@
 """Draft: one model call, and the query read out of its answer."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from cypherforge.core.errors import CypherForgeError
-from cypherforge.cypher.answers import last_query
+from cypherforge.cypher.answers import NoQuery, last_query
 from cypherforge.llm.base import ChatAnswer, ChatModel, ChatRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The drafted query, or None with the reason; ``answer`` is what the model said."""
+    """The drafted query, or None with the reason; ``answer`` is what the model said.
+
+    ``parameters`` are values that the answer gave along with the query; ``notes`` say how the
+    query was read out of it.
+    """
 
     query: str | None
     answer: ChatAnswer | None
     reason: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def draft(model: ChatModel, request: ChatRequest) -> Draft:
@@ -30,6 +37,9 @@ def draft(model: ChatModel, request: ChatRequest) -> Draft:
         }
         return Draft(None, answer, reasons.get(answer.finish, f"finish: {answer.finish}"))
     try:
-        return Draft(last_query(answer.text), answer)
-    except CypherForgeError as error:
+        found = last_query(answer.text)
+    except NoQuery as error:
         return Draft(None, answer, error.message)
+    if found.missing:
+        return Draft(None, answer, f"missing_parameter({found.missing[0]})", notes=found.notes)
+    return Draft(found.text, answer, "", found.parameters, found.notes)

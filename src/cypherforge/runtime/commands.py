@@ -1,0 +1,92 @@
+"""Command: ``ask``."""
+
+from typing import Annotated
+
+import typer
+
+from cypherforge.core.cli_support import (
+    BundleOption,
+    DatabaseOption,
+    GraphOption,
+    JsonOption,
+    UserOption,
+)
+from cypherforge.core.console import echo, echo_json, format_table
+from cypherforge.core.paths import answers_folder
+from cypherforge.core.progress import ConsoleProgress
+from cypherforge.graph.connect import connect
+from cypherforge.graph.values import display
+from cypherforge.llm.specs import open_model
+from cypherforge.runtime.pipeline import Answer, Outcome, Pipeline
+from cypherforge.runtime.trace import Listener, Step
+
+# architecture.md, "Doors": scripts tell the outcomes apart by these.
+EXIT_CODES: dict[Outcome, int] = {
+    "answered": 0,
+    "empty": 1,
+    "unanswerable": 1,
+    "refused": 4,
+    "failed": 5,
+}
+SHOWN_ROWS = 50
+
+
+def ask_command(
+    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    graph: GraphOption = "example",
+    bundle: BundleOption = "default",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help="openai:NAME, anthropic:NAME, NAME@URL, scripted:FILE, recorded:FILE."
+        ),
+    ] = "recorded:example",
+    trace: Annotated[bool, typer.Option("--trace", help="Show every step, on stderr.")] = False,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show.")] = SHOWN_ROWS,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds a query may take.")] = 15.0,
+    user: UserOption = None,
+    database: DatabaseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Answer a question: draft with the bundle's rules and exemplars, gate, execute.
+
+    Exit code: 0 answered, 1 empty or unanswerable, 2 usage, 3 environment, 4 refused, 5 failed.
+    """
+    progress = ConsoleProgress()
+    backbone = open_model(model, cache=answers_folder(), progress=progress)
+    with connect(graph, user=user, database=database, timeout=timeout) as opened:
+        pipeline = Pipeline.from_bundle(bundle, graph=opened, model=backbone)
+        answer = pipeline.ask(question, listener=_printer(progress) if trace else None)
+    if json:
+        echo_json(answer.to_json())
+    else:
+        _print(answer, rows)
+    raise typer.Exit(EXIT_CODES[answer.outcome])
+
+
+def _printer(progress: ConsoleProgress) -> Listener:
+    def show(step: Step) -> None:
+        progress.say(f"[{step.part}] {step.seconds:.2f} s")
+        for name in ("rules", "exemplars", "shapes"):
+            for item in step.details.get(name, ()):
+                progress.say(f"    {name[:-1]}: {' '.join(str(item).split())}")
+        for line in step.text.splitlines() or [""]:
+            progress.say(f"    {line}")
+
+    return show
+
+
+def _print(answer: Answer, limit: int) -> None:
+    if answer.outcome != "answered":
+        echo(f"{answer.outcome}: {answer.reason}")
+        if answer.cypher:
+            echo(answer.cypher)
+        return
+    shown = answer.rows[:limit]
+    echo(format_table(answer.columns, [[display(value) for value in row] for row in shown]))
+    echo()
+    count = len(answer.rows)
+    more = f", {limit} shown" if count > limit else ""
+    cut = ", cut at the row limit" if answer.truncated else ""
+    echo(f"{count} {'row' if count == 1 else 'rows'}{more}{cut}")
+    echo(answer.cypher)
