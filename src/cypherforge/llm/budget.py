@@ -13,6 +13,7 @@ from typing import Any
 
 from cypherforge.core.errors import BudgetExhausted, UsageError
 from cypherforge.llm.base import ChatAnswer, ChatModel, ChatRequest, estimate_tokens
+from cypherforge.llm.failures import AttemptFailed
 from cypherforge.llm.prices import Price, Prices
 
 
@@ -162,10 +163,6 @@ def _add(total: Reservation, part: Reservation, sign: int) -> None:
     total.money += sign * part.money
 
 
-class RateLimited(Exception):
-    """Marks an error of an attempt that the server turned away without work: it costs nothing."""
-
-
 @dataclass(frozen=True, slots=True)
 class MeteredModel:
     """Counts every attempt of the model inside, and asks the budget before it."""
@@ -187,7 +184,7 @@ class MeteredModel:
         try:
             answer = self.inner.chat(request)
         except Exception as error:
-            if isinstance(error, RateLimited):
+            if isinstance(error, AttemptFailed) and error.kind == "rate":
                 self.meter.add(rate_limited=1)
             else:
                 used.calls = 1

@@ -122,7 +122,14 @@ class RecordingModel:
     What the file already holds is not asked again. Call :func:`tidy_recording` at the end.
     """
 
-    def __init__(self, inner: ChatModel, path: Path | str, command: str = "") -> None:
+    def __init__(
+        self,
+        inner: ChatModel,
+        path: Path | str,
+        command: str = "",
+        meter: Meter | None = None,
+    ) -> None:
+        self._meter = meter
         self._inner = inner
         self._recording = Recording(Path(path), missing_ok=True)
         self._lock = threading.Lock()
@@ -150,6 +157,8 @@ class RecordingModel:
         with self._lock:
             known = self._recording.answers.get(key)
         if known is not None:
+            if self._meter is not None:
+                self._meter.add(cache_hits=1)
             return known
         answer = self._inner.chat(request)
         with self._lock:

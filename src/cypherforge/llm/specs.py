@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from cypherforge.core.errors import UsageError
 from cypherforge.core.progress import Progress
-from cypherforge.llm.base import ChatAnswer, ChatModel, ChatRequest
+from cypherforge.llm.base import ChatAnswer, ChatModel, ChatRequest, Embedder
 from cypherforge.llm.budget import Budget, Meter, MeteredModel
 from cypherforge.llm.cache import AnswerCache, CachedModel
 from cypherforge.llm.prices import Prices
@@ -22,11 +22,14 @@ from cypherforge.llm.scripted import ScriptedModel
 _HINT = "write openai:NAME, anthropic:NAME, NAME@URL, scripted:FILE, recorded:FILE or none"
 
 
+Kind = Literal["openai", "anthropic", "url", "scripted", "recorded", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     """A parsed spec: what kind, and the model's name, file or address."""
 
-    kind: Literal["openai", "anthropic", "url", "scripted", "recorded", "none"]
+    kind: Kind
     name: str = ""
     url: str = ""
 
@@ -74,7 +77,7 @@ def parse_spec(spec: str) -> ModelSpec:
         return ModelSpec("url", at_url["name"], url)
     kind, found, rest = spec.partition(":")
     if found and rest and kind in ("openai", "anthropic", "scripted", "recorded"):
-        return ModelSpec(kind, rest)  # type: ignore[arg-type]
+        return ModelSpec(cast(Kind, kind), rest)
     raise UsageError(f"not a model: {spec!r}", hint=_HINT)
 
 
@@ -97,14 +100,13 @@ def open_model(
     meter: Meter | None = None,
     prices: Prices | None = None,
     progress: Progress | None = None,
-    stop: threading.Event | None = None,
-    timeout: float = 120.0,
+    timeout: float = 180.0,
     record_command: str = "",
 ) -> ChatModel:
     """The model of a spec, from outside in: recording, cache, more room, retries, budget and meter, endpoint.
 
     ``cache`` is a folder, ``record`` a file that all answers are added to, with ``record_command`` for those who
-    miss one later. ``progress`` is told of every wait, ``stop`` ends waits early, ``timeout`` is in seconds an
+    miss one later. ``progress`` is told of every wait; ``timeout`` is in seconds an
     attempt. Raises UsageError (not a spec, a money budget without a price), InputError (script, recording).
     """
     parsed = parse_spec(spec)
@@ -129,7 +131,6 @@ def open_model(
             budget=budget,
             prices=prices,
             progress=progress,
-            stop=stop,
             timeout=timeout,
         )
     if budget is not None:
@@ -138,5 +139,38 @@ def open_model(
         model = CachedModel(model, AnswerCache(Path(cache)), meter)
     if record is not None:
         # Outermost, so that an answer from the cache is recorded too.
-        model = RecordingModel(model, record, record_command)
+        model = RecordingModel(model, record, record_command, meter)
     return model
+
+
+def open_embedder(
+    spec: str,
+    *,
+    corpus: Sequence[str] = (),
+    meter: Meter | None = None,
+    budget: Budget | None = None,
+    prices: Prices | None = None,
+    progress: Progress | None = None,
+    timeout: float = 180.0,
+) -> Embedder:
+    """``wordllama`` (offline), ``tfidf`` (weights from ``corpus``), ``openai:NAME`` or NAME@URL.
+
+    Raises UsageError (not a spec, a money budget without a price), ModelAuthError (no key).
+    """
+    from cypherforge.llm import embeddings
+
+    if spec == "wordllama":
+        return embeddings.WordLlamaEmbedder()
+    if spec == "tfidf":
+        return embeddings.TfidfEmbedder(corpus)
+    try:
+        parsed = parse_spec(spec)
+    except UsageError:
+        parsed = ModelSpec("none")
+    if parsed.kind not in ("openai", "url"):
+        raise UsageError(
+            f"not an embedder: {spec!r}", hint="write wordllama, tfidf, openai:NAME or NAME@URL"
+        )
+    return embeddings.EndpointEmbedder(
+        parsed, meter=meter, budget=budget, prices=prices, progress=progress, timeout=timeout
+    )
