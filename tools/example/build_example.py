@@ -39,6 +39,7 @@ class Story:
         self.nodes: list[dict[str, Any]] = []
         self.relationships: list[dict[str, Any]] = []
         self.found: dict[tuple[str, str], int] = {}
+        self.birthdays: dict[str, date] = {}
 
     def node(self, labels: list[str], key: str, /, **properties: Any) -> int:
         """Add a node, leaving out properties that are None, and return its id.
@@ -104,26 +105,32 @@ def add_people(story: Story) -> None:
     facts = story.facts
     ranks = {row[0]: row for row in facts["crew"]}
     names = [*ranks, *facts["townspeople"]]
-    born = dict(facts["forebears"])
-    birthdays: set[date] = set()
-    for name in [*names, *born]:
-        birthday = story.day(date(1958, 1, 1), date(2002, 12, 31))
-        while birthday in birthdays:
-            birthday = story.day(date(1958, 1, 1), date(2002, 12, 31))
-        birthdays.add(birthday)
+    forebears = dict(facts["forebears"])
+    born = {**facts["born"], **forebears}
+    native = facts["languages_of"]
+    birthdays = story.birthdays
+    for name in [*names, *forebears]:
+        crew = ranks.get(name)
+        first, last = (date(1955, 1, 1), date(1984, 12, 31))
+        if crew:
+            hired = date.fromisoformat(crew[3])
+            first, last = date(hired.year - 30, 1, 1), date(hired.year - 19, 12, 31)
+        birthday = story.day(first, last)
+        while birthday in birthdays.values():
+            birthday = story.day(first, last)
+        birthdays[name] = date.fromisoformat(born[name]) if name in born else birthday
         unknown = name not in ranks and story.random.random() < 0.2
         count = story.random.choice([1, 1, 2, 2, 3])
         spoken = story.random.sample(facts["languages"][1:], count - 1)
-        alive = name not in born
-        crew = ranks.get(name)
+        alive = name not in forebears
         story.node(
             ["Person", "Crew"] if crew else ["Person"],
             name,
             id=f"p{len(story.nodes) + 1:02d}",
             name=name,
-            born=tag("date", born.get(name) or (None if unknown else birthday)),
+            born=None if unknown and name not in born else tag("date", birthdays[name]),
             nickname=facts["nicknames"].get(name),
-            languages=["English", *spoken] if alive else None,
+            languages=native.get(name, ["English", *spoken]) if alive else None,
             resident=story.random.random() < 0.7 if alive else None,
             rank=crew[1] if crew else None,
             wage=crew[2] if crew else None,
@@ -132,7 +139,7 @@ def add_people(story: Story) -> None:
     for name, _, _, hired, manager in facts["crew"]:
         if manager:
             later = max(date.fromisoformat(hired), date.fromisoformat(ranks[manager][3]))
-            since = later + timedelta(days=story.random.randrange(400))
+            since = min(later + timedelta(days=story.random.randrange(400)), date(2024, 8, 30))
             story.link(
                 story.person(manager), "MANAGES", story.person(name), since=tag("date", since)
             )
@@ -141,7 +148,8 @@ def add_people(story: Story) -> None:
     sociable = [name for name in names if name not in loners]
     while len(pairs) < 62:
         one, other = story.random.sample(sociable, 2)
-        pairs.setdefault(frozenset((one, other)), story.random.randrange(1995, 2025))
+        grown = max(birthdays[one].year, birthdays[other].year) + 6
+        pairs.setdefault(frozenset((one, other)), story.random.randrange(grown, 2025))
     for pair, since in pairs.items():
         one, other = sorted(story.person(name) for name in pair)
         story.link(one, "FRIEND_OF", other, since=since)
@@ -254,7 +262,7 @@ def add_music(story: Story) -> None:
         )
         for member in members:
             who, instrument = member.rsplit(": ", 1)
-            joined = founded + draw.choice([0, 0, 1, 2, 3])
+            joined = max(founded, story.birthdays[who].year + 13) + draw.choice([0, 0, 1, 2, 3])
             story.link(story.person(who), "MEMBER_OF", band, instrument=instrument, joined=joined)
     for row in facts["concerts"]["rows"]:
         title, edition, starts, length, price, audience, sold_out, place, bands, songs = row
