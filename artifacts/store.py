@@ -106,6 +106,10 @@ class Manifest:
         }
         return {**whole, "seal": digest(dumps(whole))}
 
+    def to_bytes(self) -> bytes:
+        """``manifest.json`` itself, byte for byte."""
+        return (dumps(self.to_json(), indent=2) + "\n").encode()
+
     @staticmethod
     def from_json(data: Any, where: str) -> Manifest:
         """Read what :meth:`to_json` gave; Tampered, NewerFormat or ArtifactError otherwise."""
@@ -120,11 +124,7 @@ class Manifest:
             )
         seal = data.pop("seal", None)
         if seal != digest(dumps(data)):
-            raise Tampered(
-                "the manifest was edited after it was written",
-                where=where,
-                hint="restore it, or make the artifact again",
-            )
+            raise _edited(where)
         run = dict(data["run"])
         paths = run.pop("inputs")
         return Manifest(
@@ -213,8 +213,7 @@ class ArtifactWriter:
             ),
         )
         with storage_errors(self.folder):
-            text = json.dumps(manifest.to_json(), indent=2, ensure_ascii=False, sort_keys=True)
-            self._write(MANIFEST, (text + "\n").encode())
+            self._write(MANIFEST, manifest.to_bytes())
             for inner in sorted({p.parent for p in self._temporary.rglob("*")}, reverse=True):
                 sync_folder(inner)
             put_in_place(self._temporary, self.folder)
@@ -301,6 +300,8 @@ class Artifact:
             manifest = Manifest.from_json(data, str(path))
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError("the manifest lacks a part", where=str(path)) from error
+        if manifest.to_bytes() != text:
+            raise _edited(str(path))
         if kind is not None and manifest.kind != kind:
             raise InputError(
                 f"a {manifest.kind!r} artifact; a {kind!r} is needed here", where=str(folder)
@@ -393,6 +394,14 @@ def discard(folder: Path) -> int:
     _refuse_foreign(folder)
     with storage_errors(folder):
         return remove(folder) if folder.exists() else 0
+
+
+def _edited(where: str) -> Tampered:
+    return Tampered(
+        "the manifest was edited after it was written",
+        where=where,
+        hint="restore it, or make the artifact again",
+    )
 
 
 def _refuse_foreign(folder: Path) -> None:
