@@ -1,6 +1,29 @@
 """The Cypher language."""
 
+from cypherforge.cypher.answers import (
+    AmbiguousAnswer,
+    Candidate,
+    NoQuery,
+    extract_candidates,
+    extract_query,
+    last_query,
+)
+from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
+from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.cypher.parser import parse
 
-__all__ = ["CypherSyntaxError", "parse"]
+__all__ = [
+    "AmbiguousAnswer",
+    "Candidate",
+    "CypherSyntaxError",
+    "Edit",
+    "NoQuery",
+    "apply_edits",
+    "extract_candidates",
+    "extract_query",
+    "last_query",
+    "parse",
+    "quote_name",
+    "quote_string",
+]

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.errors import CypherSyntaxError
-from cypherforge.cypher.tokens import NAMES, Tokens
+from cypherforge.cypher.tokens import NAMES, Tokens, broken_escape
 
 MAX_DEPTH = 150
 """Brackets that may nest in a query; deeper ones are refused before they exhaust the stack."""
@@ -19,7 +19,17 @@ _CLOSERS = frozenset(")]}")
 class ParserBase(ABC):
     """The state of one parse. ``i`` is the index of the next token."""
 
-    __slots__ = ("ends", "i", "kinds", "plain_lists", "starts", "text", "values")
+    __slots__ = (
+        "bars",
+        "comprehension",
+        "ends",
+        "i",
+        "kinds",
+        "plain_lists",
+        "starts",
+        "text",
+        "values",
+    )
 
     def __init__(self, text: str) -> None:
         tokens = Tokens(text)
@@ -30,7 +40,11 @@ class ParserBase(ABC):
         self.values = tokens.values
         self.i = 0
         self.plain_lists: set[int] = set()
+        self.comprehension = -1
+        self.bars: dict[int, int] = {}
         kinds = self.kinds
+        if "\\u" in text:
+            self._check_escapes()
         if kinds.count("(") + kinds.count("[") + kinds.count("{") > MAX_DEPTH:
             self._check_depth()
 
@@ -130,6 +144,16 @@ class ParserBase(ABC):
         if problem is None:
             problem = f"unexpected {_quoted(token)}" if token else "the query ends too early"
         raise CypherSyntaxError(problem, text=self.text, span=(start, end), expected=expected)
+
+    def _check_escapes(self) -> None:
+        bad = broken_escape(self.text)
+        if bad >= 0:
+            raise CypherSyntaxError(
+                "`\\u` needs four hexadecimal digits",
+                text=self.text,
+                span=(bad, bad + 2),
+                expected=("\\uXXXX", "a doubled backslash"),
+            )
 
     def _check_depth(self) -> None:
         depth = 0

@@ -495,23 +495,37 @@ class ClauseParser(PatternParser):
     def _set_item(self) -> ast.SetItem:
         kinds = self.kinds
         first = self.i
-        target = self.operand()
-        op = kinds[self.i]
-        if isinstance(target, ast.LabelTest):
-            return ast.SetItem(self.span(first), ":", target.subject, None, target.labels)
-        if op == "IS":
+        if kinds[first] in NAMES and kinds[first + 1] in (":", "IS"):
+            target = self.variable()
             self.i += 1
-            labels = self.label_expression()
+            labels = self.label_chain()
             return ast.SetItem(self.span(first), ":", target, None, labels)
+        place = self._place(first)
+        op = kinds[self.i]
+        if op == "+=" and not isinstance(place, Variable):
+            self.refuse(self.i, "=")
         if op != "=" and op != "+=":
-            self.refuse(self.i, "=", "+=", ":")
-        if isinstance(target, Variable):
-            pass
-        elif op == "+=" or not isinstance(target, (ast.PropertyAccess, ast.Index)):
-            self.refuse(first, "a variable", *(() if op == "+=" else ("a property",)))
+            self.refuse(self.i, *(("=", "+=", ":", ".") if isinstance(place, Variable) else ("=",)))
         self.i += 1
         value = self.expression()
-        return ast.SetItem(self.span(first), op, target, value)
+        return ast.SetItem(self.span(first), op, place, value)
+
+    def _place(self, first: int) -> ast.Expression:
+        """What SET and REMOVE change: ``n``, ``n.p``, ``n.p.q`` or ``n[k]``."""
+        place = self.operand()
+        if isinstance(place, (Variable, ast.PropertyAccess)):
+            subject: ast.Expression = place
+            while isinstance(subject, ast.PropertyAccess):
+                if isinstance(subject.subject, ast.Index):
+                    break
+                subject = subject.subject
+            else:
+                return place
+        elif isinstance(place, ast.Index) and not isinstance(
+            place.subject, (ast.Index, ast.PropertyAccess)
+        ):
+            return place
+        self.refuse(first, "a variable", "a property")
 
     def _remove(self) -> ast.Clause:
         first = self.i
@@ -523,15 +537,17 @@ class ClauseParser(PatternParser):
         return ast.RemoveClause(self.span(first), items)
 
     def _remove_item(self) -> ast.Expression:
+        kinds = self.kinds
         first = self.i
-        item = self.operand()
-        if self.kinds[self.i] == "IS":
+        if kinds[first] in NAMES and kinds[first + 1] in (":", "IS"):
+            subject = self.variable()
             self.i += 1
-            labels = self.label_expression()
-            return ast.LabelTest(self.span(first), item, labels)
-        if not isinstance(item, (ast.PropertyAccess, ast.Index, ast.LabelTest)):
-            self.refuse(first, "a property", "a label")
-        return item
+            labels = self.label_chain()
+            return ast.LabelTest(self.span(first), subject, labels)
+        place = self._place(first)
+        if isinstance(place, Variable):
+            self.refuse(self.i, ".", ":")
+        return place
 
     def _delete(self) -> ast.Clause:
         kinds = self.kinds

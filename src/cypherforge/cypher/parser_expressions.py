@@ -135,6 +135,8 @@ class ExpressionParser(ParserBase):
                 if _level_of(kinds[self.i], 0) >= _PREDICATE:
                     self.refuse(self.i, "the end of the expression", "a comparison", "AND", "OR")
             else:
+                if op == "-" and self.values[i] != "-":
+                    self.refuse(i, "-")
                 self.i = i + 1
                 right = self.expression(level + 1)
                 left = Binary((start, ends[self.i - 1]), op, left, right)
@@ -441,7 +443,7 @@ class ExpressionParser(ParserBase):
 
     def _float(self, i: int) -> ast.Expression:
         self.i = i + 1
-        value = float(self.values[i].rstrip("dD").replace("_", ""))
+        value = float(self.values[i].rstrip("dDfF").replace("_", ""))
         return ast.FloatLiteral((self.starts[i], self.ends[i]), value)
 
     def _named_float(self, i: int) -> ast.Expression | None:
@@ -667,8 +669,7 @@ class ExpressionParser(ParserBase):
         source = self.expression()
         where = projection = None
         if kinds[self.i] == "WHERE":
-            self.i += 1
-            where = self.expression()
+            where = self._comprehension_where(i)
         if kinds[self.i] == "|":
             self.i += 1
             projection = self.expression()
@@ -679,6 +680,37 @@ class ExpressionParser(ParserBase):
         self.i += 1
         return ast.ListComprehension(self.span(i), variable, source, where, projection)
 
+    def _comprehension_where(self, i: int) -> ast.Expression:
+        """The condition of the comprehension whose bracket is token ``i``."""
+        outer, self.comprehension = self.comprehension, i
+        self.i += 1
+        where = self.expression()
+        self.comprehension = outer
+        return where
+
+    def is_projection_bar(self, i: int) -> bool:
+        """Whether bar ``i`` ends the condition of the comprehension around it.
+
+        ``[n IN ns WHERE n:A|B | n.x]``: its last bar outside of other brackets does; the bars
+        before belong to labels.
+        """
+        first = self.comprehension
+        if first < 0:
+            return False
+        if first not in self.bars:
+            kinds = self.kinds
+            depth, bar = 0, -1
+            for j in range(first, self._closing(first)):
+                kind = kinds[j]
+                if kind == "(" or kind == "[" or kind == "{":
+                    depth += 1
+                elif kind == ")" or kind == "]" or kind == "}":
+                    depth -= 1
+                elif kind == "|" and depth == 1:
+                    bar = j
+            self.bars[first] = bar
+        return self.bars[first] == i
+
     def _pattern_comprehension(self, i: int) -> ast.Expression | None:
         """``[(a)-->(b) | x]``; None where it is a list of patterns as predicates."""
         kinds = self.kinds
@@ -686,8 +718,7 @@ class ExpressionParser(ParserBase):
         pattern = self.pattern_part()
         where = None
         if kinds[self.i] == "WHERE":
-            self.i += 1
-            where = self.expression()
+            where = self._comprehension_where(i)
         if kinds[self.i] != "|":
             return None
         self.i += 1

@@ -308,23 +308,12 @@ class PatternParser(ExpressionParser):
         kinds = self.kinds
         first = self.i
         operands = [self._label_conjunction()]
-        while kinds[self.i] == "|" and self._goes_on():
+        while kinds[self.i] == "|" and not self.is_projection_bar(self.i):
             self.i += 2 if kinds[self.i + 1] == ":" else 1
             operands.append(self._label_conjunction())
         if len(operands) == 1:
             return operands[0]
         return ast.LabelBoolean((self.starts[first], self.ends[self.i - 1]), "|", operands)
-
-    def _goes_on(self) -> bool:
-        """Whether the bar belongs to the labels, not to a comprehension: ``[x IN xs WHERE x:A | 1]``.
-
-        It does where another label follows it and then no sign that an expression goes on.
-        """
-        kinds = self.kinds
-        i = self.i + 1
-        if kinds[i] not in NAMES:
-            return kinds[i] in (":", "!", "(", "%", "$")
-        return True
 
     def _label_conjunction(self) -> ast.LabelExpression:
         kinds = self.kinds
@@ -365,6 +354,25 @@ class PatternParser(ExpressionParser):
         for j in range(i - 1, first - 1, -1):
             label = ast.LabelNot((starts[j], end), label)
         return label
+
+    def label_chain(self) -> ast.LabelExpression:
+        """Labels as SET and REMOVE take them, after the first colon: ``A:B:$(x)``."""
+        kinds = self.kinds
+        first = self.i
+        operands = [self._one_label()]
+        while kinds[self.i] == ":":
+            self.i += 1
+            operands.append(self._one_label())
+        if len(operands) == 1:
+            return operands[0]
+        return ast.LabelBoolean(self.span(first), "&", operands)
+
+    def _one_label(self) -> ast.LabelExpression:
+        i = self.i
+        if self.kinds[i] == "$":
+            return self._dynamic_label(i)
+        label = self.name("a label")
+        return LabelName(label.span, label.name)
 
     def _dynamic_label(self, i: int) -> ast.LabelDynamic:
         self.i = i + 1

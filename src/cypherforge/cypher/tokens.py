@@ -144,7 +144,7 @@ _RIGHT_HEADS = "\u27e9\u3009\ufe65\uff1e"
 _INTEGER = re.compile(r"0x(?:_?[0-9a-fA-F])+|0o(?:_?[0-7])+|(?:0|[1-9](?:_?\d)*)")
 _FLOAT = re.compile(
     r"(?:(?:\d(?:_?\d)*)?\._?\d(?:_?\d)*(?:_?[eE][+-]?\d(?:_?\d)*)?"
-    r"|\d(?:_?\d)*_?[eE][+-]?\d(?:_?\d)*)[dD]?"
+    r"|\d(?:_?\d)*_?[eE][+-]?\d(?:_?\d)*)[dDfF]?"
 )
 _ESCAPE = re.compile(r"\\(?:u+([0-9a-fA-F]{4})|[\s\S])")
 
@@ -274,6 +274,14 @@ def _resolve_escapes(text: str) -> tuple[str, list[int]]:
     parts.append(text[last:])
     places += range(last, len(text) + 1)
     return "".join(parts), places
+
+
+def broken_escape(text: str) -> int:
+    """Place of the first ``\\u`` without its four digits, or -1."""
+    for match in _ESCAPE.finditer(text):
+        if match[0] == "\\u":
+            return match.start()
+    return -1
 
 
 @dataclass(frozen=True, slots=True)
