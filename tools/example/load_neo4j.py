@@ -13,6 +13,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from neo4j.time import Date, DateTime, Duration, Time
 EXAMPLE = Path(__file__).resolve().parents[2] / "artifacts" / "example"
 READERS: dict[str, Callable[[Any], Any]] = {
     "$date": Date.from_iso_format,
-    "$datetime": DateTime.from_iso_format,
+    "$datetime": lambda text: at_offset(DateTime.from_iso_format(text)),
     "$localdatetime": DateTime.from_iso_format,
     "$time": Time.from_iso_format,
     "$localtime": Time.from_iso_format,
@@ -37,6 +38,11 @@ POINTS: dict[int, type[Point]] = {
     7203: CartesianPoint,
     9157: CartesianPoint,
 }
+
+
+def at_offset(moment: DateTime) -> DateTime:
+    """Return the moment with a plain offset: the driver would store "Z" as the named zone UTC."""
+    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()))
 
 
 def native(value: Any) -> Any:
