@@ -17,11 +17,14 @@ from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from neo4j import Driver, GraphDatabase
+from neo4j import GraphDatabase
 from neo4j.spatial import CartesianPoint, Point, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "artifacts" / "example"
+Run = Callable[..., list[dict[str, Any]]]
+"""Run a query with keyword parameters and return its rows."""
+
 READERS: dict[str, Callable[[Any], Any]] = {
     "$date": Date.from_iso_format,
     "$datetime": lambda text: at_offset(DateTime.from_iso_format(text)),
@@ -69,19 +72,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return read
 
 
-def load(driver: Driver, folder: Path) -> tuple[int, int]:
-    """Create the graph of ``folder``; return the numbers of nodes and of relationships."""
-    count = driver.execute_query("MATCH (n) RETURN count(n) AS nodes").records[0]["nodes"]
-    if count:
-        raise SystemExit(f"the database holds {count} nodes already; load into an empty one")
-    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
-    rules = [("CONSTRAINT", "REQUIRE", " IS UNIQUE", row) for row in schema["constraints"]]
-    rules += [("INDEX", "ON", "", row) for row in schema["indexes"] if row["type"] == "RANGE"]
-    for what, verb, tail, row in rules:
-        label, key = row["labelsOrTypes"][0], row["properties"][0]
-        driver.execute_query(
-            f"CREATE {what} IF NOT EXISTS FOR (n:{quoted(label)}) {verb} (n.{quoted(key)}){tail}"
-        )
+def create(run: Run, folder: Path) -> tuple[int, int]:
+    """Create the graph of ``folder`` with ``run``; return the numbers of nodes and relationships."""
     nodes = rows(folder / "nodes.jsonl.gz")
     by_labels: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in nodes:
@@ -89,18 +81,18 @@ def load(driver: Driver, folder: Path) -> tuple[int, int]:
     ids: dict[int, str] = {}
     for labels, group in by_labels.items():
         names = "".join(f":{quoted(label)}" for label in labels)
-        records = driver.execute_query(
+        made = run(
             f"UNWIND $rows AS row CREATE (n{names}) SET n = row.properties "
             "RETURN row.id AS id, elementId(n) AS element",
             rows=group,
-        ).records
-        ids.update((record["id"], record["element"]) for record in records)
+        )
+        ids.update((row["id"], row["element"]) for row in made)
     links = rows(folder / "relationships.jsonl.gz")
     by_type: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in links:
         by_type[row["type"]].append({**row, "start": ids[row["start"]], "end": ids[row["end"]]})
     for kind, group in by_type.items():
-        driver.execute_query(
+        run(
             "UNWIND $rows AS row MATCH (a) WHERE elementId(a) = row.start "
             "MATCH (b) WHERE elementId(b) = row.end "
             f"CREATE (a)-[r:{quoted(kind)}]->(b) SET r = row.properties",
@@ -109,14 +101,34 @@ def load(driver: Driver, folder: Path) -> tuple[int, int]:
     return len(nodes), len(links)
 
 
+def constrain(run: Run, folder: Path) -> None:
+    """Create the constraints and range indexes that schema.json lists."""
+    schema = json.loads((folder / "schema.json").read_text(encoding="utf-8"))
+    rules = [("CONSTRAINT", "REQUIRE", " IS UNIQUE", row) for row in schema["constraints"]]
+    rules += [("INDEX", "ON", "", row) for row in schema["indexes"] if row["type"] == "RANGE"]
+    for what, verb, tail, row in rules:
+        label, key = row["labelsOrTypes"][0], row["properties"][0]
+        run(f"CREATE {what} IF NOT EXISTS FOR (n:{quoted(label)}) {verb} (n.{quoted(key)}){tail}")
+
+
 def main(uri: str, folder: Path = EXAMPLE) -> None:
     """Load ``folder`` into the database at ``uri``."""
     password = os.environ.get("NEO4J_PASSWORD")
     auth = (os.environ.get("NEO4J_USER", "neo4j"), password) if password else None
-    with GraphDatabase.driver(uri, auth=auth) as driver:
-        nodes, links = load(driver, folder)
+    with GraphDatabase.driver(uri, auth=auth) as driver, driver.session() as session:
+
+        def run(query: str, **parameters: Any) -> list[dict[str, Any]]:
+            return session.run(query, parameters).data()
+
+        count = run("MATCH (n) RETURN count(n) AS nodes")[0]["nodes"]
+        if count:
+            raise SystemExit(f"{uri} holds {count} nodes already: load into an empty database")
+        constrain(run, folder)
+        nodes, links = create(run, folder)
     print(f"{uri}: {nodes} nodes, {links} relationships")
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
     main(sys.argv[1], *map(Path, sys.argv[2:3]))
