@@ -42,12 +42,17 @@ def encodable(text: str, stream: TextIO) -> str:
     return text
 
 
+def printable(text: str, stream: TextIO) -> str:
+    """``text`` as it can be written to this stream: see the module's head."""
+    if on_terminal(stream):
+        text = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return encodable(text, stream)
+
+
 def echo(text: str = "", stream: TextIO | None = None) -> None:
     """Print one text and a line end, as it is (stdout unless told otherwise)."""
     stream = sys.stdout if stream is None else stream
-    if on_terminal(stream):
-        text = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-    stream.write(encodable(text, stream) + "\n")
+    stream.write(printable(text, stream) + "\n")
     stream.flush()
 
 

@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from cypherforge.core.console import echo, fit, on_terminal
+from cypherforge.core.console import echo, fit, on_terminal, printable
 
 
 class Progress(Protocol):
@@ -108,14 +108,14 @@ class ConsoleProgress:
                 redirect_stderr=False,
             )
             self._bar.start()
-            self._task = self._bar.add_task(stage, total=total, note="")
+            self._task = self._bar.add_task(printable(stage, self._stream), total=total, note="")
 
     def advance(self, n: int = 1, note: str = "") -> None:
         """``n`` more items are done."""
         with self._lock:
             self._done += n
             if self._bar is not None:
-                self._bar.update(self._task, advance=n, note=fit(note, 40))
+                self._bar.update(self._task, advance=n, note=fit(printable(note, self._stream), 40))
                 return
             now = time.monotonic()
             step = max(1, (self._total or 0) // 10)
@@ -136,7 +136,7 @@ class ConsoleProgress:
         """A line, above the bar where there is one."""
         with self._lock:
             if self._bar is not None:
-                self._bar.console.print(Text(text), soft_wrap=True)
+                self._bar.console.print(Text(printable(text, self._stream)), soft_wrap=True)
             else:
                 echo(text, self._stream)
 
