@@ -24,14 +24,16 @@ class Entity:
 
     ``labels`` (types of a relationship) is a conjunction of disjunctions: ``(n:A|B)`` gives one set
     of two, ``(n:A&B)`` two sets of one; what negations and wildcards say is left out. ``source`` is
-    the expression that a value was made by. ``nodes`` are the pattern elements that declare it,
-    ``uses`` every variable that stands for it, declarations included.
+    the expression that a value was made by; with ``element``, the list it was taken from. ``nodes``
+    are the pattern elements that declare it, ``uses`` every variable that stands for it,
+    declarations included.
     """
 
     kind: EntityKind
     name: str | None = None
     labels: list[frozenset[str]] = field(default_factory=list)
     source: ast.Expression | None = None
+    element: bool = False
     nodes: list[ast.Node] = field(default_factory=list)
     uses: list[ast.Variable] = field(default_factory=list)
 
@@ -229,7 +231,10 @@ class _Resolver:
             self.expression(clause.expression, scope)
             entity = self.element(clause.expression, scope, wanted="element")
             if entity is None:
-                self.declare(clause.variable, scope, "value", clause.expression, fresh=True)
+                taken = self.declare(
+                    clause.variable, scope, "value", clause.expression, fresh=True
+                )
+                taken.element = True
             else:
                 scope[clause.variable.name] = entity
                 self.bind(clause.variable, entity)

@@ -1,0 +1,350 @@
+"""Which faults a draft has, in the order of repair, proven by the repairs.
+
+The draft is made to parse, laid over the gold, and every difference becomes an edit. With a graph the
+edits are made and run: those without which the result is still the gold's are no faults but other
+ways to say the same; if the rest gives the gold's rows, they are confirmed.
+"""
+
+from __future__ import annotations
+
+from cypherforge.core.errors import QueryError, QueryTimeout
+from cypherforge.cypher import CypherSyntaxError, ast, parse
+from cypherforge.cypher.edits import Edit, apply_edits
+from cypherforge.diagnosis.compare_queries import differences
+from cypherforge.diagnosis.confirm import Bench, is_ordered
+from cypherforge.diagnosis.difference import Difference, Span
+from cypherforge.diagnosis.engine_errors import code_of_error
+from cypherforge.diagnosis.model import UNKNOWN, Fault, family_of
+from cypherforge.diagnosis.parse_repairs import looks_foreign, repair_parse
+from cypherforge.diagnosis.scope_faults import scope_repairs, unbound
+from cypherforge.graph.base import Graph, Result
+from cypherforge.graph.compare import same_rows
+from cypherforge.graph.schema import Schema
+
+#: A second look at the repaired draft finds what the first repairs covered; more looks find noise.
+_LOOKS = 3
+
+
+def diagnose(
+    draft: str,
+    gold: str,
+    graph: Graph | None = None,
+    schema: Schema | None = None,
+    draft_result: Result | None = None,
+    gold_result: Result | None = None,
+) -> list[Fault]:
+    """Return the draft's faults in the order of repair; empty if it has none.
+
+    With ``graph`` what is not given of the results is run, and the faults are confirmed or not. What
+    cannot be told comes as one fault of code ``unknown`` with the reason. Raises only what a graph
+    raises when it is out of reach.
+    """
+    try:
+        gold_tree = parse(gold)
+    except CypherSyntaxError as error:
+        return [_unknown(f"the gold does not parse: {error}")]
+    bench = Bench(gold, graph, gold_result, is_ordered(gold))
+    if draft_result is not None:
+        bench.know(draft, draft_result)
+    if graph is not None and bench.gold_result is None:
+        outcome = bench.run(gold)
+        if isinstance(outcome, QueryError):
+            return [_unknown(f"the gold fails: {outcome.message}")]
+        if isinstance(outcome, Result):
+            bench.gold_result = outcome
+    if bench.right(draft):
+        return []
+    return _Diagnosis(draft, gold_tree, schema, bench).run()
+
+
+def _unknown(reason: str) -> Fault:
+    return Fault(UNKNOWN, UNKNOWN, (), None, None, f"cannot tell: {reason}")
+
+
+class _Diagnosis:
+    def __init__(self, draft: str, gold: ast.Query, schema: Schema | None, bench: Bench) -> None:
+        self.draft = draft
+        self.gold = gold
+        self.schema = schema
+        self.bench = bench
+        self.faults: list[Fault] = []
+
+    def run(self) -> list[Fault]:
+        text = self.draft
+        try:
+            tree = parse(text)
+        except CypherSyntaxError as error:
+            repaired = repair_parse(text)
+            if repaired is None:
+                code = "syntax.dialect" if looks_foreign(text) else "syntax.parse"
+                reason = f"{error}; no small change makes it parse"
+                return [Fault(code, "syntax", (error.span,), None, None, reason)]
+            text = repaired.text
+            tree = parse(text)
+            right = self.bench.right(text)
+            fault = Fault(repaired.code, "syntax", (repaired.span,), text, right, repaired.reason)
+            if right:
+                return [fault]
+            self.faults.append(fault)
+        error = self.bench.fails(text)
+        if isinstance(error, QueryTimeout):
+            error = None
+        return self._compare(text, tree, error)
+
+    # ------------------------------------------------------------ differences
+
+    def _compare(self, text: str, tree: ast.Query, error: QueryError | None) -> list[Fault]:
+        found = self._differences(tree)
+        if isinstance(found, str):
+            if error is not None:
+                return [*self.faults, self._of_error(error, text)]
+            return [*self.faults, _unknown(found)] if not self.faults else self.faults
+        loose = unbound(tree)
+        if loose:
+            found = self._scoped(text, tree, found, loose)
+        elif error is not None:
+            found = self._blamed(text, found, error)
+        if not found:
+            if self.faults:
+                return self.faults
+            if error is not None:
+                return [self._of_error(error, text)]
+            return [_unknown("no difference that the syntax trees show")]
+        self.faults += self._confirmed(text, found)
+        return self.faults
+
+    def _differences(self, tree: ast.Query) -> list[Difference] | str:
+        return differences(tree, self.gold, self.schema, self._only_columns)
+
+    def _only_columns(self, mine: list[int], theirs: list[int]) -> bool | None:
+        own, wanted = self.bench.run(self.draft), self.bench.gold_result
+        if not isinstance(own, Result) or wanted is None:
+            return None
+        a, b = _without(own, mine), _without(wanted, theirs)
+        return bool(same_rows(a, b)) if a.columns and b.columns else None
+
+    def _of_error(self, error: QueryError, text: str) -> Fault:
+        code = code_of_error(error)
+        return Fault(code, family_of(code), (), None, None, error.message)
+
+    def _scoped(
+        self, text: str, tree: ast.Query, found: list[Difference], loose: list[ast.Variable]
+    ) -> list[Difference]:
+        """Say syntax.scope where a loose variable is the fault, with the repair that leaves least."""
+        best: list[Difference] | None = None
+        for edits, reason in scope_repairs(tree, loose[0]):
+            try:
+                changed = apply_edits(text, edits)
+                again = self._differences(parse(changed))
+            except (CypherSyntaxError, ValueError):
+                continue
+            if isinstance(again, str) or (best is not None and len(again) + 1 >= len(best)):
+                continue
+            moved = [_moved(difference, edits) for difference in again]
+            best = [
+                Difference("syntax.scope", (loose[0].span,), tuple(edits), reason),
+                *[difference for difference in moved if difference is not None],
+            ]
+        covered = [d for d in found if _covers(d, loose)]
+        plain = [
+            Difference(
+                "syntax.scope", d.spans, d.edits, f"{_names(loose)} bound nowhere; {d.reason}"
+            )
+            if d in covered
+            else d
+            for d in found
+        ]
+        if best is not None and (not covered or len(best) < len(plain)):
+            return best
+        if covered:
+            return sorted(plain, key=lambda d: d.rank)
+        reason = f"{_names(loose)} bound nowhere"
+        return [Difference("syntax.scope", (loose[0].span,), None, reason), *found]
+
+    def _blamed(self, text: str, found: list[Difference], error: QueryError) -> list[Difference]:
+        """Give the database's error to the difference whose repair makes it go away."""
+        code = code_of_error(error)
+        ranked = sorted(found, key=lambda d: not _named(d, text, error))
+        for difference in ranked:
+            if difference.edits is None or not self.bench.live:
+                continue
+            changed = _applied(text, [difference])
+            if changed is not None and self.bench.fails(changed) is None:
+                blamed = Difference(code, difference.spans, difference.edits, error.message)
+                rest = [d for d in found if d is not difference]
+                return [blamed, *rest]
+        return [Difference(code, (), None, error.message), *found]
+
+    # ------------------------------------------------------------ confirmation
+
+    def _confirmed(self, text: str, found: list[Difference]) -> list[Fault]:
+        edits: list[Difference] = []
+        for difference in found:
+            if difference.edits is not None and _applied(text, [*edits, difference]) is not None:
+                edits.append(difference)
+        whole = _applied(text, edits) or text
+        right = self.bench.right(whole) if self.bench.live else None
+        if right:
+            needed = self._needed(text, edits)
+            return self._faults(text, needed, needed, True)
+        later = self._look_again(whole, edits, text, found) if right is not True else None
+        if later is not None:
+            return later
+        if self.bench.live and len(edits) > 1:
+            for left_out in edits:
+                fewer = [d for d in edits if d is not left_out]
+                if self.bench.right(_applied(text, fewer) or text):
+                    needed = self._needed(text, fewer)
+                    return self._faults(text, needed, needed, True)
+        return self._faults(text, found, edits, False if self.bench.live else None)
+
+    def _look_again(
+        self, whole: str, edits: list[Difference], text: str, found: list[Difference]
+    ) -> list[Fault] | None:
+        """Compare the repaired draft once more: edits may have lain over each other."""
+        current, chain = whole, [(d, _applied(text, edits[: i + 1])) for i, d in enumerate(edits)]
+        left = [d for d in found if d not in edits]
+        for _ in range(_LOOKS):
+            if not left and self.bench.right(current) is None:
+                return None
+            try:
+                again = self._differences(parse(current))
+            except CypherSyntaxError:
+                return None
+            if isinstance(again, str):
+                return None
+            usable: list[Difference] = []
+            for difference in again:
+                if difference.edits is not None and _applied(current, [*usable, difference]):
+                    usable.append(difference)
+            if not usable:
+                return None
+            chain += [
+                (_renamed(d, left), _applied(current, usable[: i + 1]))
+                for i, d in enumerate(usable)
+            ]
+            following = _applied(current, usable)
+            if following is None or following == current:
+                return None
+            current = following
+            if self.bench.right(current) or (not self.bench.live and len(again) == len(usable)):
+                confirmed = True if self.bench.live else None
+                return [
+                    Fault(d.code, family_of(d.code), d.spans, repair, confirmed, d.reason)
+                    for d, repair in chain
+                ]
+        return None
+
+    def _needed(self, text: str, edits: list[Difference]) -> list[Difference]:
+        """Leave out what the gold's rows come without: other ways to say the same."""
+        needed = list(edits)
+        for difference in reversed(edits):
+            if len(needed) == 1:
+                break
+            fewer = [d for d in needed if d is not difference]
+            changed = _applied(text, fewer)
+            if changed is not None and self.bench.right(changed):
+                needed = fewer
+        return needed
+
+    def _faults(
+        self,
+        text: str,
+        found: list[Difference],
+        edits: list[Difference],
+        confirmed: bool | None,
+    ) -> list[Fault]:
+        faults = []
+        done: list[Difference] = []
+        for difference in found:
+            repair = None
+            if difference in edits:
+                done.append(difference)
+                repair = _applied(text, done)
+            faults.append(
+                Fault(
+                    difference.code,
+                    family_of(difference.code),
+                    difference.spans,
+                    repair,
+                    confirmed if repair is not None else (None if confirmed is None else False),
+                    difference.reason,
+                )
+            )
+        return faults
+
+
+def _without(result: Result, columns: list[int]) -> Result:
+    kept = [i for i in range(len(result.columns)) if i not in columns]
+    rows = tuple(tuple(row[i] for i in kept) for row in result.rows)
+    return Result(tuple(result.columns[i] for i in kept), rows, result.truncated)
+
+
+def _applied(text: str, found: list[Difference]) -> str | None:
+    """The text with all edits made; None if they lie over each other or it parses no more."""
+    edits = dict.fromkeys(edit for d in found for edit in d.edits or ())
+    try:
+        changed = apply_edits(text, edits)
+        parse(changed)
+    except (ValueError, CypherSyntaxError):
+        return None
+    return changed
+
+
+def _covers(difference: Difference, loose: list[ast.Variable]) -> bool:
+    return any(
+        start <= variable.span[0] and variable.span[1] <= end
+        for start, end in difference.spans
+        for variable in loose
+    )
+
+
+def _names(loose: list[ast.Variable]) -> str:
+    names = list(dict.fromkeys(variable.name for variable in loose))
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _named(difference: Difference, text: str, error: QueryError) -> bool:
+    """Whether the error's message quotes what the difference is about."""
+    return any(
+        text[start:end].split("(")[0].strip() and text[start:end].split("(")[0] in error.message
+        for start, end in difference.spans
+    )
+
+
+def _moved(difference: Difference, edits: list[Edit]) -> Difference | None:
+    """A difference of the changed text, as one of the text before; None if they touch."""
+
+    def back(place: int) -> int | None:
+        shift = 0
+        for edit in sorted(edits):
+            begin = edit.start + shift
+            if place <= begin:
+                break
+            if place < begin + len(edit.text):
+                return None
+            shift += len(edit.text) - (edit.end - edit.start)
+        return place - shift
+
+    def span(old: Span) -> Span | None:
+        start, end = back(old[0]), back(old[1])
+        return None if start is None or end is None else (start, end)
+
+    spans = [moved for old in difference.spans if (moved := span(old)) is not None]
+    if difference.edits is None:
+        return Difference(difference.code, tuple(spans), None, difference.reason)
+    changed = []
+    for edit in difference.edits:
+        moved = span((edit.start, edit.end))
+        if moved is None:
+            return None
+        changed.append(Edit(*moved, edit.text))
+    return Difference(difference.code, tuple(spans), tuple(changed), difference.reason)
+
+
+def _renamed(difference: Difference, earlier: list[Difference]) -> Difference:
+    """What the first look called by a name keeps it when a later look repairs it."""
+    for other in earlier:
+        if other.code == difference.code or other.reason == difference.reason:
+            return Difference(other.code, other.spans, difference.edits, other.reason)
+    return Difference(difference.code, (), difference.edits, difference.reason)

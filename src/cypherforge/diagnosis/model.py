@@ -1,0 +1,36 @@
+"""What a diagnosis says: a fault, its code, and the repair that it implies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+#: Code of a draft that differs from its gold in a way that no code describes.
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a draft.
+
+    ``code`` is of the taxonomy, or ``unknown`` where the diagnosis cannot tell (``reason`` says
+    why). ``spans`` are (start, end) in code points of the draft. ``repair`` is the whole query with
+    this fault and all before it repaired, None if no repair can be built. ``confirmed``: True if the
+    repairs together give gold's result, False if they do not, None if that was not tried.
+    """
+
+    code: str
+    family: str
+    spans: tuple[tuple[int, int], ...]
+    repair: str | None
+    confirmed: bool | None
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fault as plain data."""
+        return asdict(self)
+
+
+def family_of(code: str) -> str:
+    """Return the family of a code: what stands before its dot."""
+    return code.split(".", 1)[0]

@@ -1,0 +1,580 @@
+"""Differences of what comes back: aggregates, grouping, DISTINCT, columns, order, limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cypherforge.cypher import ast
+from cypherforge.cypher.bindings import Entity
+from cypherforge.cypher.edits import Edit
+from cypherforge.cypher.names import quote_name
+from cypherforge.diagnosis import surgery
+from cypherforge.diagnosis.align import Alignment
+from cypherforge.diagnosis.condition_faults import undeclared
+from cypherforge.diagnosis.difference import Difference, difference
+from cypherforge.diagnosis.expressions import AGGREGATES, Canonical, Form, has_aggregate
+from cypherforge.diagnosis.render import CannotRender, Renderer
+from cypherforge.diagnosis.summary import Summary
+from cypherforge.graph.schema import Schema
+
+# Tells whether the draft's rows equal the gold's once these columns are left out of the draft's and
+# of the gold's; None where there are no rows to look at.
+ColumnTest = Callable[[list[int], list[int]], bool | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    place: int
+    item: ast.ProjectionItem
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """ORDER BY, SKIP and LIMIT of one projection."""
+
+    projection: ast.Projection
+    order: tuple[tuple[Form, bool], ...]
+    skip: Form | None
+    limit: Form | None
+
+
+class OutputFaults:
+    """Finds them for one aligned pair. ``only_columns`` is asked with rows at hand."""
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        renderer: Renderer,
+        schema: Schema | None,
+        only_columns: ColumnTest | None = None,
+    ) -> None:
+        self.found = alignment
+        self.draft, self.gold = alignment.draft, alignment.gold
+        self.renderer = renderer
+        self.schema = schema
+        self.only_columns = only_columns
+        self.mine, self.theirs = alignment.forms()
+
+    def all(self) -> list[Difference]:
+        """Return every difference of the output."""
+        return [*self.columns(), *self.distinct(), *self.pages()]
+
+    def make(
+        self, code: str, nodes: list[ast.Node], reason: str, build: Callable[[], list[Edit] | None]
+    ) -> Difference:
+        """Make a difference over the spans of draft nodes."""
+        return difference(code, [n.span for n in nodes], reason, self.renderer, build)
+
+    # ------------------------------------------------------------ columns
+
+    def columns(self) -> Iterator[Difference]:
+        own, wanted = self.draft.returned, self.gold.returned
+        if own is None or wanted is None:
+            return
+        if own.star != wanted.star:
+            yield self.make(
+                "return.columns",
+                [own],
+                "one of the two returns *",
+                lambda: self._whole_return(own, wanted),
+            )
+            return
+        mine = [_Column(i, x, self.mine.form(x.expression)) for i, x in enumerate(own.items)]
+        theirs = [_Column(i, x, self.theirs.form(x.expression)) for i, x in enumerate(wanted.items)]
+        _remove_common(mine, theirs)
+        pairs = _paired(mine, theirs)
+        for column, other in pairs:
+            mine.remove(column)
+            theirs.remove(other)
+        for column, other in pairs:
+            yield self._pair(own, column, other)
+        if mine or theirs:
+            yield self._left(own, wanted, mine, theirs)
+        elif not pairs:
+            yield from self.grouping()
+
+    def _pair(self, own: ast.Return, column: _Column, other: _Column) -> Difference:
+        a, b = self._narrow(column.item.expression, other.item.expression)
+        code, reason = self._pair_code(a, b, column.form, other.form)
+        return self.make(code, [a], reason, lambda: [Edit(*a.span, self.renderer.render(b))])
+
+    def _narrow(
+        self, mine: ast.Expression, theirs: ast.Expression
+    ) -> tuple[ast.Expression, ast.Expression]:
+        """The smallest pair of sub-expressions that makes the difference."""
+        mine = _source(self.draft, mine)
+        theirs = _source(self.gold, theirs)
+        if type(mine) is not type(theirs) or isinstance(mine, ast.PropertyAccess):
+            return mine, theirs
+        if isinstance(mine, ast.FunctionCall) and isinstance(theirs, ast.FunctionCall):
+            if mine.lower_name != theirs.lower_name or mine.distinct != theirs.distinct:
+                return mine, theirs
+        left = [n for n in mine.children() if isinstance(n, ast.Expression)]
+        right = [n for n in theirs.children() if isinstance(n, ast.Expression)]
+        if len(left) != len(right) or len(left) != len(list(mine.children())):
+            return mine, theirs
+        odd = [
+            (x, y)
+            for x, y in zip(left, right, strict=True)
+            if self.mine.form(x) != self.theirs.form(y)
+        ]
+        if len(odd) != 1:
+            return mine, theirs
+        inner = self._narrow(*odd[0])
+        # What an aggregate counts is the aggregate's fault, not the column's.
+        if isinstance(mine, ast.FunctionCall) and mine.lower_name in AGGREGATES:
+            return mine, theirs
+        return inner
+
+    def _pair_code(
+        self, a: ast.Expression, b: ast.Expression, form: Form, other: Form
+    ) -> tuple[str, str]:
+        x, y = self.mine.form(a), self.theirs.form(b)
+        if x[0] == "aggregate" and y[0] == "aggregate":
+            return self._aggregate_code(a, x, y)
+        if has_aggregate(x) != has_aggregate(y):
+            return "aggregation.function", "one of the two aggregates where the other does not"
+        if has_aggregate(form) and (has_aggregate(x) or has_aggregate(y)):
+            return "aggregation.function", "the value is computed in another way"
+        unknown = self._unknown_key(a)
+        if unknown is not None:
+            return "schema.property", f"no property {unknown}"
+        whole = {"entity", "draft", "gold"}
+        if (x[0] in whole) != (y[0] in whole):
+            if x[0] in whole:
+                return "return.item", "a whole entity where the gold returns a value of it"
+            return "return.item", "a value where the gold returns the whole entity"
+        return "return.columns", "another column than the gold's"
+
+    def _aggregate_code(self, node: ast.Expression, x: Form, y: Form) -> tuple[str, str]:
+        if x[1] != y[1]:
+            return "aggregation.function", f"{x[1]} where the gold has {y[1]}"
+        if x[3] == y[3] or x[3] == (("*",),) or y[3] == (("*",),):
+            if x[2] != y[2]:
+                missing = "DISTINCT is missing" if y[2] else "DISTINCT drops what the gold counts"
+                if y[2] and self._fans_out(node):
+                    return "aggregation.fanout", f"several paths multiply the rows; {missing}"
+                return "aggregation.distinct", missing
+        unknown = self._unknown_key(node)
+        if unknown is not None:
+            return "schema.property", f"no property {unknown}"
+        if x[2] != y[2] and y[2] and self._fans_out(node):
+            return "aggregation.fanout", "several paths multiply the rows before the aggregate"
+        return "aggregation.function", f"{x[1]} of something else than in the gold"
+
+    def _unknown_key(self, node: ast.Node) -> str | None:
+        for below in node.walk():
+            if isinstance(below, ast.PropertyAccess):
+                entity = self.draft.bindings.of(below.subject)
+                if undeclared(self.schema, entity, below.key.name):
+                    return below.key.name
+        return None
+
+    def _fans_out(self, node: ast.Expression) -> bool:
+        """Whether hops beside the way from the grouping key to what is counted multiply the rows.
+
+        A loose end that a literal pins down does not. Without a key the far end of a plain chain
+        does not either: then one thing is only reached on several ways.
+        """
+        counted = _entities(self.draft, node)
+        keys: set[int] = set()
+        for projection in self.draft.projections:
+            if _holds(self.draft, projection, node):
+                for item in projection.items:
+                    if not has_aggregate(self.mine.form(item.expression)):
+                        keys |= _entities(self.draft, item.expression)
+        pinned = {
+            id(c.owner) if c.owner is not None else key
+            for c in self.draft.conditions
+            for key in ([None] if c.owner is not None else _entities(self.draft, c.value))
+        }
+        degree: Counter[int] = Counter()
+        for link in self.draft.links:
+            degree[id(link.start)] += 1
+            degree[id(link.end)] += 1
+        loose = {
+            id(end)
+            for link in self.draft.links
+            for end in (link.start, link.end)
+            if id(end) not in counted | keys | pinned
+            and degree[id(end)] == 1
+            and id(link.relationship) not in counted | keys
+        }
+        return len(loose) >= (1 if keys else 2)
+
+    def _left(
+        self, own: ast.Return, wanted: ast.Return, mine: list[_Column], theirs: list[_Column]
+    ) -> Difference:
+        nodes: list[ast.Node] = [column.item for column in mine] or [own]
+        unknown = [k for column in mine if (k := self._unknown_key(column.item.expression))]
+        grouped = self._grouped(own, wanted)
+        if unknown:
+            code, reason = "schema.property", f"no property {unknown[0]}"
+        elif grouped and not self._columns_only(mine, theirs):
+            code, reason = "aggregation.grouping", "grouped by other keys than the gold"
+        else:
+            code = "return.columns"
+            extra = ", ".join(column.item.column for column in mine)
+            missing = ", ".join(column.item.column for column in theirs)
+            reason = "; ".join(
+                text
+                for text in (
+                    f"not asked: {extra}" if extra else "",
+                    f"missing: {missing}" if missing else "",
+                )
+                if text
+            )
+        return self.make(code, nodes, reason, lambda: self._exchange(own, mine, theirs))
+
+    def _columns_only(self, mine: list[_Column], theirs: list[_Column]) -> bool:
+        if self.only_columns is None:
+            return False
+        return bool(self.only_columns([c.place for c in mine], [c.place for c in theirs]))
+
+    def _grouped(self, own: ast.Return, wanted: ast.Return) -> bool:
+        """Whether both group by something and aggregate in their RETURN."""
+
+        def split(items: list[ast.ProjectionItem], forms: Canonical) -> tuple[int, int]:
+            kinds = [_aggregates_here(item.expression) for item in items]
+            return sum(kinds), len(kinds) - sum(kinds)
+
+        (a, keys), (b, other) = split(own.items, self.mine), split(wanted.items, self.theirs)
+        return bool(a and b and keys and other)
+
+    def _exchange(
+        self, own: ast.Return, mine: list[_Column], theirs: list[_Column]
+    ) -> list[Edit] | None:
+        edits: list[Edit] = []
+        rest = list(theirs)
+        for column in mine:
+            if rest:
+                other = rest.pop(0)
+                edits.append(Edit(*column.item.span, self._item(other.item)))
+            elif len(own.items) - len(mine) + len(theirs) > 0:
+                edits += surgery.drop_item(own.items, column.item)
+        if rest:
+            last = own.items[-1].span[1]
+            edits.append(Edit(last, last, "".join(f", {self._item(c.item)}" for c in rest)))
+        return edits
+
+    def _item(self, item: ast.ProjectionItem) -> str:
+        text = self.renderer.render(item.expression)
+        return f"{text} AS {quote_name(item.alias.name)}" if item.alias is not None else text
+
+    def _whole_return(self, own: ast.Return, wanted: ast.Return) -> list[Edit] | None:
+        if wanted.star:
+            return None
+        start = self.draft.text.index("*", own.span[0])
+        end = own.items[-1].span[1] if own.items else start + 1
+        return [Edit(start, end, ", ".join(self._item(item) for item in wanted.items))]
+
+    # ------------------------------------------------------------ grouping
+
+    def grouping(self) -> Iterator[Difference]:
+        """The same aggregates over other keys, where no column shows it."""
+        mine, theirs = self._keys(self.draft, self.mine), self._keys(self.gold, self.theirs)
+        for form, (keys, projection) in mine.items():
+            other = theirs.get(form)
+            if other is not None and keys != other[0]:
+                yield self.make(
+                    "aggregation.grouping",
+                    [projection],
+                    "the aggregate is grouped by other keys than the gold's",
+                    lambda: None,
+                )
+                return
+
+    def _keys(
+        self, summary: Summary, forms: Canonical
+    ) -> dict[Form, tuple[frozenset[Form], ast.Projection]]:
+        found: dict[Form, tuple[frozenset[Form], ast.Projection]] = {}
+        for projection in summary.projections:
+            items = [(item, forms.form(item.expression)) for item in projection.items]
+            here = [form for item, form in items if _aggregates_here(item.expression)]
+            if not here:
+                continue
+            keys = frozenset(form for item, form in items if not _aggregates_here(item.expression))
+            for form in here:
+                found.setdefault(form, (keys, projection))
+        return found
+
+    # ------------------------------------------------------------ DISTINCT
+
+    def distinct(self) -> Iterator[Difference]:
+        mine, theirs = _deduplicated(self.draft, self.mine), _deduplicated(self.gold, self.theirs)
+        own, wanted = self.draft.returned, self.gold.returned
+        if own is None or wanted is None or bool(mine) == bool(theirs):
+            return
+        if mine:
+            projection, _ = mine[-1]
+            start = projection.items[0].span[0]
+            begin = self.draft.text.upper().index("DISTINCT", projection.span[0])
+            yield self.make(
+                "return.unasked",
+                [projection],
+                "a DISTINCT that the gold does not have",
+                lambda: [Edit(begin, start, "")],
+            )
+            return
+        projection, _ = theirs[-1]
+        reason = "the gold drops repeated rows"
+        if isinstance(projection, ast.Return):
+            start = own.items[0].span[0] if own.items else own.span[1]
+            yield self.make(
+                "aggregation.distinct", [own], reason, lambda: [Edit(start, start, "DISTINCT ")]
+            )
+            return
+        first = self.draft.projections[0] if self.draft.projections else own
+        yield self.make(
+            "aggregation.distinct",
+            [first],
+            reason,
+            lambda: self._distinct_before(first, projection),
+        )
+
+    def _distinct_before(
+        self, first: ast.Projection, projection: ast.Projection
+    ) -> list[Edit] | None:
+        names = []
+        for item in projection.items:
+            names.append(self._item(item))
+        start = first.span[0]
+        if isinstance(first, ast.With):
+            # A WITH that only carries the same things needs no second one before it.
+            forms = {self.mine.form(item.expression) for item in first.items}
+            if forms == {self.theirs.form(item.expression) for item in projection.items}:
+                begin = first.items[0].span[0]
+                return [Edit(begin, begin, "DISTINCT ")]
+        return [Edit(start, start, f"WITH DISTINCT {', '.join(names)} ")]
+
+    # ------------------------------------------------------------ order and limit
+
+    def pages(self) -> Iterator[Difference]:
+        mine, theirs = _pages(self.draft, self.mine), _pages(self.gold, self.theirs)
+        if [(p.order, p.skip, p.limit) for p in mine] == [
+            (p.order, p.skip, p.limit) for p in theirs
+        ]:
+            return
+        own = self.draft.returned
+        if own is None:
+            return
+        if not theirs:
+            nodes = [n for page in mine for n in _page_nodes(page.projection)]
+            yield self.make(
+                "return.unasked", nodes, "the gold neither sorts nor cuts", lambda: _cut(nodes)
+            )
+            return
+        if not mine:
+            page = theirs[-1]
+            yield self.make(
+                "return.order",
+                [own],
+                "the gold sorts or cuts its rows",
+                lambda: self._append(own, page),
+            )
+            return
+        a, b = mine[-1], theirs[-1]
+        nodes = _page_nodes(a.projection)
+        unasked = (a.order == b.order or not b.order) and (
+            (a.limit is not None and b.limit is None) or (a.order and not b.order)
+        )
+        code = "return.unasked" if unasked else "return.order"
+        reason = _page_reason(a, b)
+        yield self.make(code, nodes, reason, lambda: self._repage(a, b))
+
+    def _append(self, own: ast.Return, page: _Page) -> list[Edit] | None:
+        if not isinstance(page.projection, ast.Return):
+            raise CannotRender("the gold sorts before its last step")
+        return [Edit(own.span[1], own.span[1], f" {self._page_text(page)}")]
+
+    def _repage(self, a: _Page, b: _Page) -> list[Edit] | None:
+        nodes = _page_nodes(a.projection)
+        start = nodes[0].span[0]
+        end = nodes[-1].span[1]
+        return [Edit(start, end, self._page_text(b))]
+
+    def _page_text(self, page: _Page) -> str:
+        pieces = []
+        projection = page.projection
+        if projection.order_by is not None:
+            keys = []
+            for key in projection.order_by.items:
+                text = self._sort_key(key.expression, projection)
+                keys.append(f"{text} DESC" if key.descending else text)
+            pieces.append(f"ORDER BY {', '.join(keys)}")
+        if projection.skip is not None:
+            pieces.append(f"SKIP {self.renderer.render(projection.skip.count)}")
+        if projection.limit is not None:
+            pieces.append(f"LIMIT {self.renderer.render(projection.limit.count)}")
+        return " ".join(pieces)
+
+    def _sort_key(self, expression: ast.Expression, projection: ast.Projection) -> str:
+        """A sort key in the draft's names: by the column that is the same, where there is one."""
+        own = self.draft.returned
+        form = self.theirs.form(expression)
+        if own is not None:
+            for item in own.items:
+                if self.mine.form(item.expression) == form:
+                    if item.alias is not None:
+                        return quote_name(item.alias.name)
+                    return self.draft.text[slice(*item.expression.span)]
+            # The column may come into the draft by another repair, under the gold's alias.
+            for item in projection.items:
+                if item.alias is not None and self.theirs.form(item.expression) == form:
+                    if has_aggregate(form):
+                        return quote_name(item.alias.name)
+        return self.renderer.render(expression)
+
+
+def _source(summary: Summary, node: ast.Expression) -> ast.Expression:
+    """What an alias stands for, through all WITHs."""
+    for _ in range(20):
+        if not isinstance(node, ast.Variable):
+            return node
+        entity = summary.bindings.of(node)
+        if entity is None or entity.kind != "value" or entity.source is None or entity.element:
+            return node
+        node = entity.source
+    return node
+
+
+def _aggregates_here(node: ast.Expression) -> bool:
+    """Whether an expression itself aggregates, not an alias in it."""
+    return any(
+        isinstance(below, ast.CountStar)
+        or (isinstance(below, ast.FunctionCall) and below.lower_name in AGGREGATES)
+        for below in node.walk()
+    )
+
+
+def _entities(summary: Summary, node: ast.Node) -> set[int]:
+    """Nodes and relationships that an expression speaks of, through aliases."""
+    found: set[int] = set()
+    stack: list[ast.Node] = [node]
+    seen: set[int] = set()
+    while stack:
+        for below in stack.pop().walk():
+            if not isinstance(below, ast.Variable):
+                continue
+            entity: Entity | None = summary.bindings.of(below)
+            if entity is None or id(entity) in seen:
+                continue
+            seen.add(id(entity))
+            if entity.kind == "value" and entity.source is not None:
+                stack.append(entity.source)
+            else:
+                found.add(id(entity))
+    return found
+
+
+def _holds(summary: Summary, projection: ast.Projection, node: ast.Node) -> bool:
+    return any(below is node for item in projection.items for below in item.walk())
+
+
+def _remove_common(mine: list[_Column], theirs: list[_Column]) -> None:
+    for column in list(mine):
+        twin = next((other for other in theirs if other.form == column.form), None)
+        if twin is not None:
+            mine.remove(column)
+            theirs.remove(twin)
+
+
+def _paired(mine: list[_Column], theirs: list[_Column]) -> list[tuple[_Column, _Column]]:
+    scored = sorted(
+        ((-_score(a, b), a.place, b.place, a, b) for a in mine for b in theirs),
+        key=lambda entry: entry[:3],
+    )
+    used: set[int] = set()
+    pairs = []
+    for score, _, _, a, b in scored:
+        if score > -3 or id(a) in used or id(b) in used:
+            continue
+        used |= {id(a), id(b)}
+        pairs.append((a, b))
+    return pairs
+
+
+def _score(a: _Column, b: _Column) -> float:
+    x, y = a.form, b.form
+    score = 0.0
+    if has_aggregate(x) and has_aggregate(y):
+        score += 4.0
+        if x[0] == y[0] == "aggregate":
+            score += 2.0 * (x[1] == y[1]) + 2.0 * (x[3] == y[3])
+    elif has_aggregate(x) != has_aggregate(y):
+        score -= 2.0
+    else:
+        owner_x, owner_y = _owner(x), _owner(y)
+        if owner_x is not None and owner_x == owner_y:
+            whole = ("entity", "draft", "gold")
+            if (x[0] in whole) != (y[0] in whole):
+                score += 5.0
+            else:
+                score += 3.0
+        elif x[0] == y[0] == "property" and x[2] == y[2]:
+            score += 2.0
+    if a.item.column.casefold() == b.item.column.casefold():
+        score += 2.0
+    return score + (1.0 if a.place == b.place else 0.0)
+
+
+def _owner(form: Form) -> Form | None:
+    """The entity that a column shows something of."""
+    while form[0] in ("property", "call"):
+        if form[0] == "call":
+            if not form[2]:
+                return None
+            form = form[2][0]
+        else:
+            form = form[1]
+    return form if form[0] in ("entity", "draft", "gold") else None
+
+
+def _deduplicated(
+    summary: Summary, forms: Canonical
+) -> list[tuple[ast.Projection, frozenset[Form]]]:
+    """The projections that drop repeated rows; an aggregating one never has any."""
+    return [
+        (p, frozenset(forms.form(item.expression) for item in p.items))
+        for p in summary.projections
+        if p.distinct and p.items and not any(_aggregates_here(i.expression) for i in p.items)
+    ]
+
+
+def _pages(summary: Summary, forms: Canonical) -> list[_Page]:
+    pages = []
+    for projection in summary.projections:
+        if projection.order_by is None and projection.limit is None and projection.skip is None:
+            continue
+        order = projection.order_by.items if projection.order_by is not None else []
+        pages.append(
+            _Page(
+                projection,
+                tuple((forms.form(key.expression), key.descending) for key in order),
+                forms.form(projection.skip.count) if projection.skip is not None else None,
+                forms.form(projection.limit.count) if projection.limit is not None else None,
+            )
+        )
+    return pages
+
+
+def _page_nodes(projection: ast.Projection) -> list[ast.Node]:
+    nodes = (projection.order_by, projection.skip, projection.limit)
+    return sorted((n for n in nodes if n is not None), key=lambda n: n.span)
+
+
+def _cut(nodes: list[ast.Node]) -> list[Edit]:
+    return [Edit(node.span[0], node.span[1], "") for node in nodes]
+
+
+def _page_reason(a: _Page, b: _Page) -> str:
+    if a.limit != b.limit:
+        if b.limit is None:
+            return "cut at a number of rows that the gold does not cut at"
+        return "cut at another number of rows than the gold"
+    if [key for key, _ in a.order] == [key for key, _ in b.order]:
+        return "sorted the other way round"
+    return "sorted by something else than the gold"
