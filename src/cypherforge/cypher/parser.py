@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cypherforge.cypher import ast
-from cypherforge.cypher.parser_commands import QueryParser
+from cypherforge.cypher.parser_query import QueryParser
 
 
 def parse(text: str) -> ast.Query:

@@ -12,6 +12,49 @@ from cypherforge.cypher.tokens import NAMES, Tokens, broken_escape
 MAX_DEPTH = 150
 """Brackets that may nest in a query; deeper ones are refused before they exhaust the stack."""
 
+AFTER_VARIABLE = frozenset(
+    [
+        "OR",
+        "XOR",
+        "AND",
+        "=",
+        "<>",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "=~",
+        "IN",
+        "CONTAINS",
+        "STARTS",
+        "ENDS",
+        "IS",
+        "::",
+        "+",
+        "-",
+        "||",
+        "*",
+        "/",
+        "%",
+        "^",
+        ".",
+        "[",
+        ")",
+        "]",
+        "}",
+        ",",
+        ":",
+        ";",
+        "|",
+        "..",
+        "end",
+        "AS",
+        "THEN",
+    ]
+)
+"""What shows that a keyword in the place of an operand is a variable after all."""
+
 _OPENERS = frozenset("([{")
 _CLOSERS = frozenset(")]}")
 

@@ -367,6 +367,7 @@ class ClauseParser(PatternParser):
         star = kinds[self.i] == "*"
         if star:
             self.i += 1
+            return items, star, None
         else:
             while True:
                 first = self.i
@@ -605,7 +606,7 @@ class ClauseParser(PatternParser):
 _PAGING = frozenset(("ORDER", "SKIP", "OFFSET", "LIMIT"))
 _MODES = {
     "REPEATABLE": ("ELEMENTS", "ELEMENT"),
-    "DIFFERENT": ("RELATIONSHIPS", "RELATIONSHIP", "EDGES", "EDGE"),
+    "DIFFERENT": ("RELATIONSHIPS", "RELATIONSHIP"),
 }
 _ClauseReader = Callable[[ClauseParser], ast.Clause]
 

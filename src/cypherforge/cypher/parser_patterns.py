@@ -13,6 +13,9 @@ _NO_VARIABLE = frozenset((")", ":", "{", "WHERE", "IS", "$", "]", "*"))
 """What may follow the variable of a node or relationship."""
 
 
+_PATH_MODES = frozenset(("WALK", "TRAIL", "ACYCLIC"))
+
+
 class PatternParser(ExpressionParser):
     """The part of the parser that reads patterns."""
 
@@ -69,8 +72,14 @@ class PatternParser(ExpressionParser):
             elif kinds[self.i] == "$":
                 self.operand()
                 words.append(self.text[self.starts[self.i - 2] : self.ends[self.i - 1]])
-        elif words[0] != "ALL":
+        elif words[0] != "ALL" and words[0] not in _PATH_MODES:
             self.refuse(first, "a pattern")
+        counted = self.i - first > 1
+        if words[0] not in _PATH_MODES and kinds[self.i] in NAMES:
+            mode = self._word(self.i)
+            if mode in _PATH_MODES:
+                words.append(mode)
+                self.i += 1
         for word in ("PATH", "PATHS"):
             if self.at_word(word):
                 words.append(word)
@@ -82,6 +91,9 @@ class PatternParser(ExpressionParser):
                     words.append(word)
                     self.i += 1
                     break
+            else:
+                if not counted:
+                    self.refuse(self.i, "GROUP", "GROUPS", "a number after SHORTEST")
         return " ".join(words)
 
     def _path(self) -> list[ast.PathElement]:

@@ -1,9 +1,9 @@
-"""Whole queries: prefixes, UNION, NEXT, WHEN, and the commands for schema and administration."""
+"""Whole queries: prefixes, UNION, NEXT and WHEN."""
 
 from __future__ import annotations
 
 from cypherforge.cypher import ast
-from cypherforge.cypher.parser_clauses import CLAUSES, ClauseParser
+from cypherforge.cypher.parser_schema import SchemaParser
 from cypherforge.cypher.tokens import NAMES
 
 _COMMANDS = frozenset(
@@ -24,11 +24,9 @@ _COMMANDS = frozenset(
         "TERMINATE",
     ]
 )
-_NEED_NOUN = frozenset(("CREATE", "DROP", "SHOW", "ALTER", "START", "STOP"))
-_READING_COMMANDS = frozenset(("SHOW",))
 
 
-class QueryParser(ClauseParser):
+class QueryParser(SchemaParser):
     """The part of the parser that reads whole queries."""
 
     __slots__ = ()
@@ -94,9 +92,9 @@ class QueryParser(ClauseParser):
         kinds = self.kinds
         first = self.i
         part = self._part()
-        if kinds[self.i] != "UNION":
+        if kinds[self.i] != "UNION" or isinstance(part, (ast.When, ast.Command)):
             return part
-        parts = [part]
+        parts: list[ast.Body] = [part]
         distinct: list[bool] = []
         while kinds[self.i] == "UNION":
             self.i += 1
@@ -118,7 +116,7 @@ class QueryParser(ClauseParser):
             self.take("}")
             return body
         if kind in _COMMANDS or (kind == "CREATE" and self._creates_schema()):
-            return self._command()
+            return self.command()
         return self.single_query()
 
     def _creates_schema(self) -> bool:
@@ -149,119 +147,3 @@ class QueryParser(ClauseParser):
             if predicate is None:
                 break
         return ast.When(self.span(first), branches)
-
-    # ---------------------------------------------------------------- commands
-
-    def _command(self) -> ast.Command:
-        """A schema or administration command: its words and brackets are kept as text."""
-        kinds = self.kinds
-        first = self.i
-        writes = kinds[first] not in _READING_COMMANDS
-        verb = self._verb()
-        clauses: list[ast.Node] = []
-        while kinds[self.i] not in ("end", ";", "}"):
-            kind = kinds[self.i]
-            if not writes and kind in ("YIELD", "RETURN", "WHERE") and self.i > first:
-                clauses += self._show_tail()
-                break
-            if kind == "bad":
-                self.refuse(self.i)
-            if kind in ("(", "[", "{"):
-                close = self._closing(self.i)
-                if kinds[close] == "end":
-                    self.refuse(self.i, problem=f"`{kind}` is not closed")
-                self.i = close
-            self.i += 1
-        start, end = self.span(first)
-        return ast.Command((start, end), verb, writes, self.text[start:end], clauses)
-
-    def _verb(self) -> str:
-        kinds = self.kinds
-        words = [self._word(self.i)]
-        self.i += 1
-        while kinds[self.i] in NAMES and self._word(self.i) in _VERB_WORDS:
-            words.append(self._word(self.i))
-            self.i += 1
-        named = words[0] == "SHOW" and kinds[self.i] in NAMES
-        if len(words) == 1 and not named and words[0] in _NEED_NOUN:
-            self.refuse(self.i, "what to " + words[0].lower())
-        return " ".join(words)
-
-    def _show_tail(self) -> list[ast.Node]:
-        """``YIELD items [ORDER BY ...] [WHERE p] [RETURN ...]``."""
-        kinds = self.kinds
-        nodes: list[ast.Node] = []
-        if kinds[self.i] == "YIELD":
-            items, _star, where = self._yield()
-            nodes += items
-            if kinds[self.i] in ("ORDER", "SKIP", "OFFSET", "LIMIT"):
-                nodes.append(self._order_and_page())
-            where = where or self._where()
-        else:
-            where = self._where()
-        if where is not None:
-            nodes.append(where)
-        if kinds[self.i] == "RETURN":
-            nodes.append(CLAUSES["RETURN"](self))
-        return nodes
-
-
-_VERB_WORDS = frozenset(
-    [
-        "ALIAS",
-        "ALIASES",
-        "ALL",
-        "BTREE",
-        "BUILT",
-        "COMPOSITE",
-        "CONSTRAINT",
-        "CONSTRAINTS",
-        "CURRENT",
-        "DATABASE",
-        "DATABASES",
-        "DEFAULT",
-        "ELEMENT",
-        "EXECUTABLE",
-        "EXIST",
-        "EXISTENCE",
-        "FULLTEXT",
-        "FUNCTION",
-        "FUNCTIONS",
-        "HOME",
-        "IMMUTABLE",
-        "IN",
-        "INDEX",
-        "INDEXES",
-        "KEY",
-        "LOOKUP",
-        "NODE",
-        "OR",
-        "POINT",
-        "POPULATED",
-        "PRIVILEGE",
-        "PRIVILEGES",
-        "PROCEDURE",
-        "PROCEDURES",
-        "PROPERTY",
-        "RANGE",
-        "REL",
-        "RELATIONSHIP",
-        "REPLACE",
-        "ROLE",
-        "ROLES",
-        "SERVER",
-        "SERVERS",
-        "SETTING",
-        "SETTINGS",
-        "SUPPORTED",
-        "TEXT",
-        "TRANSACTION",
-        "TRANSACTIONS",
-        "TYPE",
-        "UNIQUE",
-        "UNIQUENESS",
-        "USER",
-        "USERS",
-        "VECTOR",
-    ]
-)
