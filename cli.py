@@ -18,8 +18,19 @@ GROUPS = {
 }
 
 COMMANDS = {
+    "mine": ("cypherforge.miner.commands:mine_command", "Questions in, rule bundle out."),
+    "ask": ("cypherforge.runtime.commands:ask_command", "Answer a question on a graph."),
+    "stratify": (
+        "cypherforge.miner.commands:stratify_command",
+        "Choose the train questions to draft.",
+    ),
+    "collect": ("cypherforge.miner.commands:collect_command", "Draft them, keep the failures."),
+    "rules write": ("cypherforge.miner.commands:write_command", "Write rules from failures."),
+    "rules check": ("cypherforge.miner.commands:check_command", "Check that rules are general."),
+    "rules prove": ("cypherforge.miner.commands:prove_command", "Measure what each rule changes."),
     "rules list": ("cypherforge.rules.commands:list_rules", "List a bundle's rules."),
     "taxonomy": ("cypherforge.rules.commands:taxonomy", "The 32 fault codes, as a page."),
+    "bundle build": ("cypherforge.miner.commands:build_command", "Build a bundle of proven rules."),
     "bundle show": ("cypherforge.artifacts.commands:show_bundle", "Show what a bundle holds."),
     "bundle verify": ("cypherforge.artifacts.commands:verify_bundle", "Check a bundle's digest."),
     "bundle diff": ("cypherforge.artifacts.commands:diff_bundles", "Compare two bundles."),
