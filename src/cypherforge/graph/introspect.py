@@ -1,23 +1,28 @@
 """Read the schema of a live graph, through ``Graph.run`` only.
 
-What is counted (labels, types, endpoint pairs, label combinations, coverage) is counted by plain
-Cypher on every engine, so the schema does not depend on the source. Where a graph is larger than
-the sample, property names that the sample misses come from ``apoc.meta.schema`` or, without it,
-from ``db.schema.nodeTypeProperties`` and ``relTypeProperties`` (Neo4j), or ``SHOW SCHEMA INFO``
-(Memgraph); such a property has no coverage.
+All that is counted (labels, types, endpoint pairs, label combinations, coverage, reciprocity) is
+counted by plain Cypher on every engine, so the schema does not depend on the source. Where a graph
+is larger than the sample, names that the sample misses come from ``apoc.meta.schema`` or, without
+it, from ``db.schema.nodeTypeProperties`` and ``db.schema.relTypeProperties``; such a property has
+no coverage, and the schema says ``sampled``. Memgraph's own ``SHOW SCHEMA INFO`` is exact and taken
+where it is switched on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from neo4j.spatial import Point
 from neo4j.time import Date, DateTime, Duration, Time
 
-from cypherforge.core.errors import EnvironmentFault, QueryError, QueryTimeout
+from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.cypher.names import quote_name
+from cypherforge.graph.formats import apoc_meta
+from cypherforge.graph.formats.arrows import parse_names
+from cypherforge.graph.memgraph_schema import schema_of
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import (
     Constraint,
     Index,
@@ -30,32 +35,35 @@ from cypherforge.graph.schema import (
     Schema,
 )
 from cypherforge.graph.type_names import list_of, type_name, union_type
+from cypherforge.graph.values import NodeValue, RelationshipValue, VectorValue, iso
 
 if TYPE_CHECKING:
     from cypherforge.graph.base import Graph
 
 #: Nodes a label and relationships a type that are read at most, unless told otherwise.
 SAMPLE = 100_000
-#: Example values kept a property, and the length a text may have to be one.
-EXAMPLES, EXAMPLE_LENGTH = 3, 60
+#: Example values a property, the length a text may have to be one, and how many are looked at.
+EXAMPLES, EXAMPLE_LENGTH, EXAMPLE_POOL = 3, 60, 20
 
 _ALL_ROWS = 10_000_000
+_UNSHOWN = ("LIST", "VECTOR", "BYTES", "POINT", "MAP", "UNKNOWN")
 
 
 @dataclass
 class _Sighting:
-    """What was seen of the properties of one label or type."""
+    """What was seen of the properties of one label or type; ``seen`` nodes or relationships."""
 
     seen: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     types: dict[str, set[str]] = field(default_factory=dict)
-    examples: dict[str, list[Scalar]] = field(default_factory=dict)
+    examples: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
 
     def add(self, key: str, kind: str, count: int) -> None:
         self.counts[key] = self.counts.get(key, 0) + count
         self.types.setdefault(key, set()).add(kind)
 
-    def properties(self, also: Mapping[str, str], exact: bool) -> tuple[Property, ...]:
+    def properties(self, also: Mapping[str, str]) -> tuple[Property, ...]:
+        """Return the properties; ``also`` holds names that only the server's procedures know."""
         found = []
         for key, count in self.counts.items():
             coverage = min(1.0, count / self.seen) if self.seen else None
@@ -65,14 +73,14 @@ class _Sighting:
                     union_type(self.types[key]),
                     optional=coverage is not None and coverage < 1,
                     coverage=coverage,
-                    values=tuple(self.examples.get(key, ())),
+                    values=self.examples.get(key, ()),
                 )
             )
         # A name that the sample missed is rare, so it is optional; how rare is not known.
         found += [
             Property(key, kind, optional=True)
             for key, kind in also.items()
-            if key not in self.counts and not exact
+            if key not in self.counts
         ]
         return tuple(found)
 
@@ -81,18 +89,19 @@ def introspect(
     graph: Graph,
     *,
     sample: int = SAMPLE,
-    exclude: Collection[str] = (),
+    policy: ValuePolicy = ALL_VALUES,
     examples: int = EXAMPLES,
 ) -> Schema:
     """Return the schema of a graph.
 
-    ``sample`` bounds the nodes a label and relationships a type that are read (-1: all); if one is
-    larger the schema says ``sampled``. ``exclude`` holds labels, types and ``Owner.property`` whose
-    values are not to be read (names and types still are). ``examples`` is the number of example
-    values a property, 0 for none. A procedure that is missing or forbidden costs a warning, not the
-    schema; a lost connection raises ``GraphUnavailable``.
+    ``sample`` bounds the nodes a label and relationships a type that are read (-1: all); labels and
+    types are always complete. ``policy`` names the properties whose values are not to be read, and
+    ``examples`` is the number of example values of the others, the most frequent first. What the
+    server lacks or refuses costs a warning in the schema, not the schema; a property that cannot be
+    read has the type ``UNKNOWN``. Raises ``GraphUnavailable``, and ``QueryTimeout`` if even counting
+    takes too long.
     """
-    return _Introspection(graph, sample, frozenset(exclude), examples).run()
+    return _Introspection(graph, sample, policy, examples).run()
 
 
 def value_type(value: Any) -> str:
@@ -118,57 +127,68 @@ def value_type(value: Any) -> str:
             return "POINT"
         case bytes() | bytearray():
             return "BYTES"
+        case VectorValue():
+            return "VECTOR"
         case list() | tuple():
             inner = {value_type(item) for item in value if item is not None}
             return list_of(union_type(inner)) if inner else "LIST"
         case Mapping():
             return "MAP"
-    return "VECTOR" if type(value).__name__.endswith("Vector") else "UNKNOWN"
+    return "UNKNOWN"
+
+
+def example_value(value: Any) -> Scalar | None:
+    """Return a value as an example: short scalars, temporal values as ISO text, None for others."""
+    match value:
+        case bool() | int():
+            return value
+        case float():
+            return value if abs(value) < float("inf") else None
+        case str():
+            return value if 0 < len(value) <= EXAMPLE_LENGTH else None
+        case DateTime() | Date() | Time() | Duration():
+            return iso(value)
+    return None
 
 
 class _Introspection:
-    def __init__(self, graph: Graph, sample: int, exclude: frozenset[str], examples: int) -> None:
+    def __init__(self, graph: Graph, sample: int, policy: ValuePolicy, examples: int) -> None:
         self.graph = graph
         self.neo4j = graph.engine.startswith("neo4j")
         self.sample = sample if sample >= 0 else None
-        self.exclude = exclude
+        self.policy = policy
         self.examples = examples
         self.warnings: list[str] = []
         self.sampled = False
         self.source = "scan"
-        self.types_by_query: bool | None = True if self.neo4j else None
-
-    def rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        return list(self.graph.run(query, parameters or None, limit=_ALL_ROWS).rows)
-
-    def attempt(self, query: str, what: str, **parameters: Any) -> list[tuple[Any, ...]] | None:
-        """Run a query that the server may not have; None and one warning if it refuses."""
-        try:
-            return self.rows(query, **parameters)
-        except QueryError as error:
-            self.warnings.append(f"{what} is not to be had here ({error.code or error.message})")
-            return None
+        self.has_value_type = True
 
     def run(self) -> Schema:
-        label_counts, combos = self.labels()
+        if self.graph.engine.startswith("memgraph"):
+            known = self.memgraph()
+            if known is not None:
+                return self.with_examples(known)
+        label_counts, combinations = self.labels()
         type_counts = self.types()
-        also = self.declared() if self.larger(label_counts, type_counts) else ({}, {})
+        also = _Declared()
+        if self.larger(label_counts) or self.larger(type_counts):
+            also = self.declared()
         labels = [
-            Label(name, self.label_properties(name, count, also[0].get(name, {})), count)
+            Label(name, self.label_properties(name, count, also.labels.get(name, {})), count)
             for name, count in sorted(label_counts.items())
         ]
         types: list[RelType] = []
         patterns: list[Pattern] = []
         for name, count in sorted(type_counts.items()):
-            rel, pairs = self.relationships(name, count, also[1].get(name, {}))
+            rel, pairs = self.relationships(name, count, also)
             types.append(rel)
             patterns += pairs
-        constraints, indexes = self.constraints() if self.neo4j else ([], [])
+        constraints, indexes = self.rules() if self.neo4j else ([], [])
         return Schema.build(
             labels,
             types,
             patterns,
-            co_labels=[LabelSet(names, count) for names, count in combos.items()],
+            co_labels=[LabelSet(names, count) for names, count in combinations.items()],
             constraints=constraints,
             indexes=indexes,
             sampled=self.sampled,
@@ -177,10 +197,20 @@ class _Introspection:
             warnings=tuple(self.warnings),
         )
 
-    def larger(self, *counts: Mapping[str, int]) -> bool:
-        return self.sample is not None and any(
-            count > self.sample for table in counts for count in table.values()
-        )
+    def rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        return list(self.graph.run(query, parameters or None, limit=_ALL_ROWS).rows)
+
+    def attempt(self, query: str, what: str, **parameters: Any) -> list[tuple[Any, ...]] | None:
+        """Run what the server may lack or refuse; None, and one warning, if it does."""
+        try:
+            return self.rows(query, **parameters)
+        except QueryError as error:
+            reason = (error.code or error.message).strip()
+            self.warnings.append(f"{what} is not to be had here ({reason})")
+            return None
+
+    def larger(self, counts: Mapping[str, int]) -> bool:
+        return self.sample is not None and any(n > self.sample for n in counts.values())
 
     def bound(self, count: int) -> str:
         """Return the LIMIT that keeps a read within the sample; nothing if it fits."""
@@ -189,28 +219,30 @@ class _Introspection:
         self.sampled = True
         return f" LIMIT {self.sample}"
 
-    # Labels and types are never sampled: a rare one must not be missed.
+    def seen(self, count: int) -> int:
+        return count if self.sample is None else min(count, self.sample)
+
+    # Labels and types: never sampled, for a rare one must not be missed.
 
     def labels(self) -> tuple[dict[str, int], dict[tuple[str, ...], int]]:
+        counts: dict[str, int] = {}
+        sets: dict[tuple[str, ...], int] = {}
         total = self.rows("MATCH (n) RETURN count(n)")[0][0]
         if self.neo4j and self.sample is not None and total > self.sample:
             names = [row[0] for row in self.rows("CALL db.labels()")]
-            counts = self.counted(names, "MATCH (n:{name}) RETURN '' AS i, count(n) AS c")
-            sets: dict[tuple[str, ...], int] = {}
+            counts = self.counted(names, "MATCH (n:{name}) RETURN {number} AS i, count(n) AS c")
             for name, count in counts.items():
-                sample = f"MATCH (n:{quote_name(name)}) WITH n{self.bound(count)}"
-                for found, number in self.rows(f"{sample} RETURN labels(n), count(*)"):
+                match = f"MATCH (n:{quote_name(name)}) WITH n{self.bound(count)}"
+                for found, number in self.rows(f"{match} RETURN labels(n), count(*)"):
                     if len(found) > 1:
                         key = tuple(sorted(found))
                         sets[key] = max(sets.get(key, 0), number)
             return counts, sets
-        counts, sets = {}, {}
         for found, number in self.rows("MATCH (n) RETURN labels(n) AS l, count(*) AS c"):
             for name in found:
                 counts[name] = counts.get(name, 0) + number
             if len(found) > 1:
-                key = tuple(sorted(found))
-                sets[key] = sets.get(key, 0) + number
+                sets[tuple(sorted(found))] = number
             if not found:
                 self.warnings.append(f"{number} nodes have no label")
         return counts, sets
@@ -218,7 +250,8 @@ class _Introspection:
     def types(self) -> dict[str, int]:
         if self.neo4j:
             names = [row[0] for row in self.rows("CALL db.relationshipTypes()")]
-            return self.counted(names, "MATCH ()-[r:{name}]->() RETURN '' AS i, count(r) AS c")
+            query = "MATCH ()-[r:{name}]->() RETURN {number} AS i, count(r) AS c"
+            return self.counted(names, query)
         rows = self.rows("MATCH ()-[r]->() RETURN type(r) AS t, count(*) AS c")
         return {name: count for name, count in rows}
 
@@ -229,33 +262,34 @@ class _Introspection:
         for start in range(0, len(names), 40):
             part = names[start : start + 40]
             text = " UNION ALL ".join(
-                query.replace("{name}", quote_name(name)).replace("''", str(number))
+                query.replace("{number}", str(number)).replace("{name}", quote_name(name))
                 for number, name in enumerate(part)
             )
             counts.update({part[number]: count for number, count in self.rows(text) if count})
         return counts
 
+    # Properties and endpoint pairs: within the sample.
+
     def label_properties(
         self, name: str, count: int, also: Mapping[str, str]
     ) -> tuple[Property, ...]:
-        bound = self.bound(count)
-        match = f"MATCH (n:{quote_name(name)}) WITH n{bound}"
-        sighting = _Sighting(seen=count if not bound else min(count, self.sample or count))
+        match = f"MATCH (n:{quote_name(name)}) WITH n{self.bound(count)}"
+        sighting = _Sighting(self.seen(count))
         for key, kind, number in self.keys_of(match, "n", name):
             sighting.add(key, kind, number)
-        self.find_examples(f"MATCH (n:{quote_name(name)})", "n", name, sighting)
-        return sighting.properties(also, exact=not bound)
+        sighting.examples = self.find_examples(match, "n", name, sighting.types)
+        return sighting.properties(also if count > sighting.seen else {})
 
     def relationships(
-        self, name: str, count: int, also: Mapping[str, str]
+        self, name: str, count: int, also: _Declared
     ) -> tuple[RelType, list[Pattern]]:
         bound = self.bound(count)
         match = f"MATCH (a)-[r:{quote_name(name)}]->(b) WITH a, r, b{bound}"
-        sighting = _Sighting(seen=count if not bound else min(count, self.sample or count))
         numbers: dict[tuple[str, str], int] = {}
         for starts, ends, number in self.rows(f"{match} RETURN labels(a), labels(b), count(*)"):
             for pair in _pairs(starts, ends):
                 numbers[pair] = numbers.get(pair, 0) + number
+        sighting = _Sighting(self.seen(count))
         keys: dict[tuple[str, str], set[str]] = {}
         for key, kind, number, starts, ends in self.keys_of(
             match, "r", name, ", labels(a) AS s, labels(b) AS e"
@@ -263,10 +297,11 @@ class _Introspection:
             sighting.add(key, kind, number)
             for pair in _pairs(starts, ends):
                 keys.setdefault(pair, set()).add(key)
-        self.find_examples(f"MATCH ()-[r:{quote_name(name)}]->()", "r", name, sighting)
-        properties = sighting.properties(also, exact=not bound)
-        everything = {item.name for item in properties}
-        partial = not bound and any(keys.get(pair, set()) != everything for pair in numbers)
+        sighting.examples = self.find_examples(match, "r", name, sighting.types)
+        properties = sighting.properties(also.types.get(name, {}) if bound else {})
+        rare = self.rare_pairs(name, also, numbers) if bound else []
+        names = {item.name for item in properties}
+        partial = not bound and any(keys.get(pair, set()) != names for pair in numbers)
         patterns = [
             Pattern(
                 start,
@@ -277,83 +312,218 @@ class _Introspection:
             )
             for (start, end), number in numbers.items()
         ]
-        return RelType(name, properties, count), patterns
+        patterns += [Pattern(start, name, end) for start, end in rare]
+        return RelType(name, properties, count, self.reciprocity(name, numbers, count)), patterns
+
+    def rare_pairs(
+        self, name: str, also: _Declared, seen: Mapping[tuple[str, str], int]
+    ) -> list[tuple[str, str]]:
+        """Look for the pairs that the server thinks possible and the sample did not meet."""
+        found = []
+        for start, end in sorted(also.pairs.get(name, set()) - set(seen))[:200]:
+            query = (
+                f"MATCH (:{quote_name(start)})-[:{quote_name(name)}]->(:{quote_name(end)}) "
+                "RETURN 1 LIMIT 1"
+            )
+            try:
+                if self.graph.run(query, timeout=2.0, limit=1).rows:
+                    found.append((start, end))
+            except QueryTimeout:
+                found.append((start, end))
+                self.warnings.append(f"not certain: (:{start})-[:{name}]->(:{end})")
+        return found
+
+    def reciprocity(
+        self, name: str, pairs: Mapping[tuple[str, str], int], count: int
+    ) -> float | None:
+        if not any((end, start) in pairs for start, end in pairs):
+            return 0.0
+        from cypherforge.graph.statistics import reciprocity_of
+
+        if self.sample is not None and count > self.sample:
+            return None
+        try:
+            return reciprocity_of(self.graph, name)
+        except QueryTimeout:
+            self.warnings.append(f"the reciprocity of {name} takes too long to count")
+            return None
 
     def keys_of(self, match: str, variable: str, owner: str, more: str = "") -> list[Any]:
-        """Return rows of key, type, count and ``more``; types by the server if it can tell."""
+        """Return rows of key, type, count and ``more``, whatever the engine can do itself."""
         unwind = f"{match} UNWIND keys({variable}) AS k"
-        shape = f"{unwind}{{with_}} RETURN k, {{kind}} AS t, count(*) AS c{more}"
-        if not self.neo4j:
-            return self.keys_by_values(match, variable, owner, more)
-        value = f"valueType({variable}[k])"
-        try:
-            found = self.rows(shape.format(with_="", kind=value))
-            return [(row[0], type_name(row[1]), *row[2:]) for row in found]
-        except QueryTimeout:
-            raise
-        except QueryError:
-            pass
+        if self.has_value_type:
+            try:
+                kind = f"valueType({variable}[k])"
+                rows = self.rows(f"{unwind} RETURN k, {kind} AS t, count(*) AS c{more}")
+                return [self.refined(match, variable, owner, row) for row in rows]
+            except QueryTimeout:
+                raise
+            except QueryError:
+                pass
         # One unreadable property must not cost the others: ask key by key.
-        rows: list[Any] = []
-        for row in self.rows(shape.format(with_="", kind="''")):
-            rows.append((row[0], self.kind_of(match, variable, owner, row[0]), *row[2:]))
-        return rows
+        kinds: dict[str, str] = {}
+        rows = self.rows(f"{unwind} RETURN k, '' AS t, count(*) AS c{more}")
+        for row in rows:
+            if row[0] not in kinds:
+                kinds[row[0]] = self.kind_of(match, variable, owner, row[0])
+        return [(row[0], kinds[row[0]], *row[2:]) for row in rows]
+
+    def refined(
+        self, match: str, variable: str, owner: str, row: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Look into the lists whose element type the engine does not tell (``LIST<ANY>``)."""
+        kind = type_name(row[1])
+        if kind == "LIST" and "ANY" in row[1]:
+            kind = self.kind_by_values(match, variable, owner, row[0])
+        return (row[0], kind, *row[2:])
 
     def kind_of(self, match: str, variable: str, owner: str, key: str) -> str:
         dotted = f"{variable}.{quote_name(key)}"
-        known = f"{match} WHERE {dotted} IS NOT NULL" if " WITH " in match else match
+        if self.has_value_type:
+            try:
+                found = self.rows(
+                    f"{match} WHERE {dotted} IS NOT NULL RETURN DISTINCT valueType({dotted})"
+                )
+                return union_type(type_name(row[0]) for row in found)
+            except QueryTimeout:
+                raise
+            except QueryError:
+                pass
+        return self.kind_by_values(match, variable, owner, key)
+
+    def kind_by_values(self, match: str, variable: str, owner: str, key: str) -> str:
+        dotted = f"{variable}.{quote_name(key)}"
         try:
-            found = self.rows(f"{known} RETURN DISTINCT valueType({dotted})")
-            return union_type(type_name(row[0]) for row in found)
+            found = self.rows(f"{match} WHERE {dotted} IS NOT NULL RETURN {dotted} LIMIT 1000")
+            kinds = {value_type(row[0]) for row in found}
         except QueryTimeout:
             raise
-        except QueryError:
-            pass
-        try:
-            found = self.rows(f"{known} RETURN {dotted} LIMIT 1000")
-            return union_type(value_type(row[0]) for row in found)
         except QueryError as error:
             self.warnings.append(f"{owner}.{key} cannot be read: {error.message}")
             return "UNKNOWN"
+        if "UNKNOWN" in kinds:
+            unreadable = next(row[0] for row in found if value_type(row[0]) == "UNKNOWN")
+            advice = getattr(unreadable, "advice", "")
+            self.warnings.append(f"{owner}.{key} cannot be read{': ' + advice if advice else ''}")
+        return union_type(kinds)
 
-    def keys_by_values(self, match: str, variable: str, owner: str, more: str) -> list[Any]:
-        """Count keys and types from the values themselves, for engines without ``valueType``."""
-        counted: dict[tuple[Any, ...], int] = {}
-        for properties, *rest in self.rows(f"{match} RETURN properties({variable}) AS p{more}"):
-            ends = tuple(tuple(item) for item in rest)
-            for key, value in properties.items():
-                if value is not None:
-                    place = (key, value_type(value), *ends)
-                    counted[place] = counted.get(place, 0) + 1
-        return [(key, kind, number, *ends) for (key, kind, *ends), number in counted.items()]
-
-    def find_examples(self, match: str, variable: str, owner: str, sighting: _Sighting) -> None:
-        if not self.examples or owner in self.exclude:
-            return
-        keys = sorted(k for k in sighting.counts if f"{owner}.{k}" not in self.exclude)
-        wanted = [k for k in keys if not _unprintable(sighting.types[k])]
-        if not wanted:
-            return
-        columns = ", ".join(f"{variable}.{quote_name(key)}" for key in wanted)
+    def find_examples(
+        self, match: str, variable: str, owner: str, types: Mapping[str, Iterable[str]]
+    ) -> dict[str, tuple[Scalar, ...]]:
+        """Return the most frequent short values of each property, ties in the values' order."""
+        wanted = [
+            key
+            for key, kinds in sorted(types.items())
+            if self.policy.allows(owner, key) and not all(k.startswith(_UNSHOWN) for k in kinds)
+        ]
+        if not wanted or self.examples <= 0:
+            return {}
+        query = (
+            f"{match} UNWIND $keys AS k WITH k, {variable}[k] AS v WHERE v IS NOT NULL "
+            "WITH k, v, count(*) AS c ORDER BY k, c DESC, v "
+            f"WITH k, collect(v)[..{EXAMPLE_POOL}] AS vs RETURN k, vs"
+        )
         try:
-            rows = self.rows(f"{match} RETURN {columns} LIMIT 200")
-        except EnvironmentFault:
-            raise
+            rows = self.rows(query, keys=wanted)
         except QueryError as error:
             self.warnings.append(f"no example values of {owner}: {error.message}")
-            return
-        for number, key in enumerate(wanted):
-            found = sighting.examples.setdefault(key, [])
-            for row in rows:
-                value = example_value(row[number])
-                if value is not None and value not in found and len(found) < self.examples:
-                    found.append(value)
+            return {}
+        found: dict[str, tuple[Scalar, ...]] = {}
+        for key, values in rows:
+            shown = [x for value in values if (x := example_value(value)) is not None]
+            found[key] = tuple(shown[: self.examples])
+        return found
 
-    def declared(self) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-        """Return the property types of labels and of types that the server's own procedures know."""
-        return {}, {}
+    # What the servers say of themselves.
 
-    def constraints(self) -> tuple[list[Constraint], list[Index]]:
+    def memgraph(self) -> Schema | None:
+        rows = self.attempt("SHOW SCHEMA INFO", "SHOW SCHEMA INFO")
+        if not rows:
+            self.warnings.append("start Memgraph with --schema-info-enabled for an exact schema")
+            return None
+        return schema_of(rows[0][0])
+
+    def with_examples(self, schema: Schema) -> Schema:
+        """Add the example values and reciprocity that ``SHOW SCHEMA INFO`` does not have."""
+        labels: list[Label] = []
+        for label in schema.labels.values():
+            match = f"MATCH (n:{quote_name(label.name)}) WITH n{self.bound(label.count or 0)}"
+            kinds = {item.name: item.types for item in label.properties}
+            found = self.find_examples(match, "n", label.name, kinds)
+            labels.append(replace(label, properties=_filled(label.properties, found)))
+        types: list[RelType] = []
+        for rel in schema.types.values():
+            bound = self.bound(rel.count or 0)
+            match = f"MATCH (a)-[r:{quote_name(rel.name)}]->(b) WITH a, r, b{bound}"
+            kinds = {item.name: item.types for item in rel.properties}
+            found = self.find_examples(match, "r", rel.name, kinds)
+            pairs = {(p.start, p.end): p.count or 0 for p in schema.patterns_of(rel.name)}
+            types.append(
+                replace(
+                    rel,
+                    properties=_filled(rel.properties, found),
+                    reciprocity=self.reciprocity(rel.name, pairs, rel.count or 0),
+                )
+            )
+        return replace(
+            schema,
+            labels={item.name: item for item in labels},
+            types={item.name: item for item in types},
+            warnings=tuple(self.warnings),
+        )
+
+    def declared(self) -> _Declared:
+        """Return names that the server's own procedures know, for graphs beyond the sample."""
+        if not self.neo4j:
+            return _Declared()
+        known = self.declared_by_apoc() or self.declared_by_procedures()
+        rows = self.attempt("CALL db.schema.visualization()", "db.schema.visualization")
+        for nodes, relationships in rows or ():
+            names = {node.id: _virtual_name(node) for node in nodes if isinstance(node, NodeValue)}
+            for rel in relationships:
+                if isinstance(rel, RelationshipValue):
+                    pair = (names.get(rel.start, ""), names.get(rel.end, ""))
+                    if all(pair):
+                        known.pairs.setdefault(rel.type, set()).add(pair)
+        return known
+
+    def declared_by_apoc(self) -> _Declared | None:
+        rows = self.attempt(
+            "CALL apoc.meta.schema({sample: $sample}) YIELD value RETURN value",
+            "the procedure apoc.meta.schema",
+            sample=1000,
+        )
+        if not rows or not isinstance(rows[0][0], Mapping):
+            self.source = "fallback"
+            return None
+        self.source = "apoc"
+        schema = apoc_meta.parse("", rows[0][0])
+        return _Declared(
+            {n: {p.name: p.type for p in x.properties} for n, x in schema.labels.items()},
+            {n: {p.name: p.type for p in x.properties} for n, x in schema.types.items()},
+        )
+
+    def declared_by_procedures(self) -> _Declared:
+        known = _Declared()
+        rows = self.attempt(
+            "CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes "
+            "RETURN nodeLabels, propertyName, propertyTypes",
+            "the procedure db.schema.nodeTypeProperties",
+        )
+        for names, key, kinds in rows or ():
+            for name in names if key else ():
+                _declare(known.labels.setdefault(name, {}), key, kinds)
+        rows = self.attempt(
+            "CALL db.schema.relTypeProperties() YIELD relType, propertyName, propertyTypes "
+            "RETURN relType, propertyName, propertyTypes",
+            "the procedure db.schema.relTypeProperties",
+        )
+        for text, key, kinds in rows or ():
+            if key:
+                _declare(known.types.setdefault(parse_names(text)[0], {}), key, kinds)
+        return known
+
+    def rules(self) -> tuple[list[Constraint], list[Index]]:
         rows = self.attempt(
             "SHOW CONSTRAINTS YIELD type, entityType, labelsOrTypes, properties",
             "the list of constraints",
@@ -375,22 +545,28 @@ class _Introspection:
         return constraints, indexes
 
 
-def example_value(value: Any) -> Scalar | None:
-    """Return a value as an example of a schema: short scalars and ISO text, None for others."""
-    match value:
-        case bool() | int():
-            return value
-        case float():
-            return value if value == value and abs(value) != float("inf") else None
-        case str():
-            return value if 0 < len(value) <= EXAMPLE_LENGTH else None
-        case DateTime() | Date() | Time() | Duration():
-            return str(value.iso_format())
-    return None
+@dataclass
+class _Declared:
+    """Property types by label and by type, and endpoint pairs by type, as the server claims."""
+
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    types: dict[str, dict[str, str]] = field(default_factory=dict)
+    pairs: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
 
-def _unprintable(kinds: set[str]) -> bool:
-    return all(kind.startswith(("LIST", "VECTOR", "BYTES", "POINT", "UNKNOWN")) for kind in kinds)
+def _declare(table: dict[str, str], key: str, kinds: Iterable[str] | None) -> None:
+    kind = union_type(type_name(name) for name in kinds or ())
+    table[key] = union_type((table[key], kind)) if key in table else kind
+
+
+def _virtual_name(node: NodeValue) -> str:
+    return str(node.properties.get("name") or next(iter(node.labels), ""))
+
+
+def _filled(
+    properties: tuple[Property, ...], found: Mapping[str, tuple[Scalar, ...]]
+) -> tuple[Property, ...]:
+    return tuple(replace(item, values=found.get(item.name, ())) for item in properties)
 
 
 def _pairs(starts: Iterable[str], ends: Iterable[str]) -> list[tuple[str, str]]:

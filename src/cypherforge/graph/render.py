@@ -2,30 +2,287 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from cypherforge.graph.formats.arrows import arrow_text, node_text
-from cypherforge.graph.schema import Label, Schema
+from cypherforge.core.errors import UsageError
+from cypherforge.cypher.names import quote_string
+from cypherforge.graph.formats import FORMATS
+from cypherforge.graph.formats.arrows import (
+    arrow_text,
+    line_name,
+    map_text,
+    node_text,
+    sampled_note,
+)
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
+from cypherforge.graph.schema import Label, Pattern, Property, RelType, Scalar, Schema
+
+#: Example values a property in the compact form, and the characters of each that are shown.
+SHOWN_VALUES, SHOWN_LENGTH = 3, 40
+
+_Owner = TypeVar("_Owner", Label, RelType)
+
+_PIECES = re.compile(r"[A-Za-z]+|\d|[^\x00-\x7f]|[^\sA-Za-z\d]|\n|[^\S\n]{2,}")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The text, and the names that the budget left out (``Label``, ``Label.property`` ...)."""
+    """The text, its estimated tokens, and what the budget left out.
+
+    ``dropped`` names labels (``Label``), types (``[:TYPE]``), endpoint pairs
+    (``(:A)-[:T]->(:B)``) and properties (``Label.name``, ``[:TYPE].name``), in a fixed order.
+    """
 
     text: str
     dropped: tuple[str, ...] = ()
+    tokens: int = 0
 
 
-def compact(schema: Schema) -> str:
-    """Return node labels with typed properties, then whole arrows, one a line, sorted."""
-    lines = ["Node labels:"]
-    lines += [node_text(label) for label in schema.labels.values()]
-    lines += [node_text(Label(""), item.labels) for item in schema.co_labels]
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text from above, for a tokenizer we do not have.
+
+    A word part counts a token per six letters (``camelCase`` is two parts), a digit, a mark, a line
+    end and a character outside ASCII one each.
+    """
+    total = 0
+    for piece in _PIECES.findall(text):
+        if piece[0].isascii() and piece[0].isalpha():
+            total += sum(-(-len(part) // 6) for part in _HUMPS.findall(piece))
+        else:
+            total += 1
+    return total
+
+
+def compact(schema: Schema, *, values: bool = False) -> str:
+    """Return node labels with typed properties, then whole arrows, one a line, sorted.
+
+    With ``values``, example values follow the type: ``name: STRING 'Ann', 'Bob'``.
+    """
+    note = _examples if values else None
+    lines = [*sampled_note(schema), "Node labels:"]
+    lines += [
+        f"(:{line_name(label.name)}{map_text(label.properties, note)})"
+        for label in schema.labels.values()
+    ]
+    if schema.co_labels:
+        lines.append("Labels that occur together:")
+        lines += [node_text(Label(""), item.labels) for item in schema.co_labels]
     lines.append("Relationships:")
-    lines += [arrow_text(schema, pattern) for pattern in schema.patterns]
+    lines += [arrow_text(schema, pattern, note=note) for pattern in schema.patterns]
+    lines += [
+        f"()-[:{line_name(rel.name)}{map_text(rel.properties, note)}]->()"
+        for rel in schema.types.values()
+        if not schema.patterns_of(rel.name)
+    ]
     return "\n".join(lines)
 
 
-def render_schema(schema: Schema, format: str = "compact", budget: int | None = None) -> Rendering:
-    """Render in one of the formats; ``budget`` is in tokens."""
-    return Rendering(compact(schema))
+def render_schema(
+    schema: Schema,
+    format: str = "compact",
+    budget: int | None = None,
+    *,
+    values: bool = False,
+    policy: ValuePolicy = ALL_VALUES,
+    count: Callable[[str], int] = estimate_tokens,
+) -> Rendering:
+    """Render a schema in ``compact``, ``raw`` (the text as it was given) or one of the formats.
+
+    With a ``budget`` in tokens (as ``count`` counts them) the least important is left out: first
+    properties (sparse ones, then those beyond the first few of each label), then endpoint pairs,
+    types and labels with the fewest nodes; the text ends with what was left out where the format
+    has comments. ``policy`` holds for example values in every format. Raises ``UsageError`` if the
+    format is unknown, if ``raw`` has no text, or if not even one label fits.
+    """
+    if format == "raw":
+        return _raw(schema, budget, policy, count)
+    write = _writer(format, values)
+    shown = policy.apply(schema) if policy != ALL_VALUES else schema
+    text = write(shown)
+    tokens = count(text)
+    if budget is None or tokens <= budget:
+        return Rendering(text, (), tokens)
+    comments = format in ("compact", "arrows")
+    items = _by_importance(shown)
+
+    def fitted(kept: int) -> tuple[str, int]:
+        body = write(_subset(shown, items[:kept]))
+        if comments:
+            body += "\n" + _left_out(items[kept:])
+        return body, count(body)
+
+    low, high = 0, len(items) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fitted(middle)[1] <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    text, tokens = fitted(low)
+    if tokens > budget or low == 0:
+        raise UsageError(
+            f"a budget of {budget} tokens does not hold one label of this schema",
+            hint="raise the budget, or narrow the schema to the labels that matter",
+        )
+    return Rendering(
+        text, tuple(_display(item) for item in sorted(items[low:], key=_order)), tokens
+    )
+
+
+def _raw(
+    schema: Schema, budget: int | None, policy: ValuePolicy, count: Callable[[str], int]
+) -> Rendering:
+    if not schema.raw:
+        raise UsageError(
+            "this schema has no text of its own", hint="it was read from a database: use compact"
+        )
+    if policy != ALL_VALUES:
+        raise UsageError(
+            "the raw text may hold values that --exclude or --no-values keeps back",
+            hint="use compact",
+        )
+    tokens = count(schema.raw)
+    if budget is not None and tokens > budget:
+        raise UsageError(
+            f"the raw text has {tokens} tokens, the budget is {budget}", hint="use compact"
+        )
+    return Rendering(schema.raw, (), tokens)
+
+
+def _writer(format: str, values: bool) -> Callable[[Schema], str]:
+    if format == "compact":
+        return lambda schema: compact(schema, values=values)
+    if format not in FORMATS:
+        raise UsageError(
+            f"no schema format {format!r}", hint=f"one of compact, raw, {', '.join(FORMATS)}"
+        )
+    return FORMATS[format].render
+
+
+#: (kind, owner, name): a label, a type, a pattern "start|type|end" or a property of either.
+_Item = tuple[str, str | Pattern, str]
+
+
+def _by_importance(schema: Schema) -> list[_Item]:
+    """Return everything that can be left out, the most important first.
+
+    Labels with the most nodes come first, each pattern as soon as both its labels are there; then
+    properties in rounds, one an owner, keys and common properties before sparse ones.
+    """
+    place: dict[str, int] = {"": -1}
+    ranked = sorted(schema.labels.values(), key=lambda x: (-(x.count or 0), x.name))
+    items: list[_Item] = []
+    waiting = sorted(schema.patterns, key=lambda p: (-(p.count or 0), p.start, p.type, p.end))
+    by_last: dict[str, list[Pattern]] = {}
+    for number, label in enumerate(ranked):
+        place[label.name] = number
+    for pattern in waiting:
+        last = max((pattern.start, pattern.end), key=lambda name: place[name])
+        by_last.setdefault(last, []).append(pattern)
+    for label in ranked:
+        items.append(("label", label.name, ""))
+        items += [("pattern", pattern, "") for pattern in by_last.get(label.name, ())]
+    items += [("pattern", pattern, "") for pattern in by_last.get("", ())]
+    items += [
+        ("type", rel.name, "") for rel in schema.types.values() if not schema.patterns_of(rel.name)
+    ]
+    keyed = {(c.entity, c.name, key) for c in schema.constraints for key in c.properties}
+    rounds: list[tuple[int, int, str, _Item]] = []
+    for kind, entity, owners in (
+        ("label-property", "NODE", schema.labels.values()),
+        ("type-property", "RELATIONSHIP", schema.types.values()),
+    ):
+        for owner in owners:
+            best = sorted(
+                owner.properties,
+                key=lambda p: (
+                    p.sparse,
+                    (entity, owner.name, p.name) not in keyed,
+                    -(p.coverage if p.coverage is not None else 1.0),
+                    p.name,
+                ),
+            )
+            for turn, item in enumerate(best):
+                # Sparse properties go before any other, whatever their turn.
+                late = turn + (10_000 if item.sparse else 0)
+                rounds.append(
+                    (late, kind == "type-property", owner.name, (kind, owner.name, item.name))
+                )
+    items += [entry[3] for entry in sorted(rounds, key=lambda r: r[:3] + (r[3][2],))]
+    return items
+
+
+def _subset(schema: Schema, items: list[_Item]) -> Schema:
+    labels = {owner for kind, owner, _ in items if kind == "label"}
+    patterns = {owner for kind, owner, _ in items if kind == "pattern"}
+    types = {owner for kind, owner, _ in items if kind == "type"}
+    types |= {pattern.type for pattern in patterns if isinstance(pattern, Pattern)}
+    keys = {(kind, owner, name) for kind, owner, name in items if kind.endswith("property")}
+    return replace(
+        schema,
+        labels={
+            name: _keep(label, "label-property", keys)
+            for name, label in schema.labels.items()
+            if name in labels
+        },
+        types={
+            name: _keep(rel, "type-property", keys)
+            for name, rel in schema.types.items()
+            if name in types
+        },
+        patterns=tuple(p for p in schema.patterns if p in patterns),
+        co_labels=tuple(x for x in schema.co_labels if labels.issuperset(x.labels)),
+    )
+
+
+def _keep(owner: _Owner, kind: str, keys: set[_Item]) -> _Owner:
+    return replace(
+        owner,
+        properties=tuple(p for p in owner.properties if (kind, owner.name, p.name) in keys),
+    )
+
+
+def _order(item: _Item) -> tuple[int, str, str]:
+    kinds = ("label", "type", "pattern", "label-property", "type-property")
+    return kinds.index(item[0]), _display(item), item[2]
+
+
+def _display(item: _Item) -> str:
+    kind, owner, name = item
+    if isinstance(owner, Pattern):
+        start, end = (f"(:{line_name(x)})" if x else "()" for x in (owner.start, owner.end))
+        return f"{start}-[:{line_name(owner.type)}]->{end}"
+    shown = line_name(owner) if kind.startswith("label") else f"[:{line_name(owner)}]"
+    return f"{shown}.{line_name(name)}" if name else shown
+
+
+def _left_out(items: list[_Item]) -> str:
+    """Return one comment line with the numbers; the names are in ``Rendering.dropped``."""
+    parts = []
+    for what, kinds in (
+        ("label", ("label",)),
+        ("relationship", ("pattern", "type")),
+        ("property", ("label-property", "type-property")),
+    ):
+        number = sum(item[0] in kinds for item in items)
+        if number:
+            plural = "properties" if what == "property" else f"{what}s"
+            parts.append(f"{number} {plural if number > 1 else what}")
+    return f"// left out: {', '.join(parts)}"
+
+
+def _examples(item: Property) -> str:
+    shown = [_example(value) for value in item.values[:SHOWN_VALUES]]
+    return f" {', '.join(shown)}" if shown else ""
+
+
+def _example(value: Scalar) -> str:
+    if isinstance(value, str):
+        return quote_string(
+            value if len(value) <= SHOWN_LENGTH else value[: SHOWN_LENGTH - 1] + "…"
+        )
+    return str(value).lower() if isinstance(value, bool) else str(value)

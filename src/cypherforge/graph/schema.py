@@ -283,7 +283,8 @@ class Schema:
     def names(self) -> frozenset[str]:
         """Return every label, type and property name."""
         found: set[str] = {*self.labels, *self.types}
-        for owner in (*self.labels.values(), *self.types.values()):
+        owners: list[Label | RelType] = [*self.labels.values(), *self.types.values()]
+        for owner in owners:
             found.update(item.name for item in owner.properties)
         return frozenset(found)
 

@@ -2,7 +2,7 @@
 
 Canonical names are Neo4j's as APOC and the LangChain packages print them (``STRING``, ``INTEGER``,
 ``FLOAT``, ``BOOLEAN``, ``DATE``, ``DATE_TIME``, ``LOCAL_DATE_TIME``, ``TIME``, ``LOCAL_TIME``,
-``DURATION``, ``POINT``, ``BYTES``, ``VECTOR``, ``MAP``), ``LIST<...>`` with ``LIST`` alone where
+``DURATION``, ``POINT``, ``BYTES``, ``VECTOR``, ``MAP``, ``ENUM``), ``LIST<...>`` with ``LIST`` alone where
 the element type is not known, ``ANY`` and ``UNKNOWN``; a union joins them, sorted, with `` | ``.
 """
 
@@ -27,6 +27,7 @@ _SYNONYMS = {
     "VECTOR": "VECTOR",
     "MAP": "MAP DICT OBJECT",
     "ANY": "ANY ANYVALUE PROPERTYVALUE",
+    "ENUM": "ENUM",
     "UNKNOWN": "UNKNOWN",
     "LIST": "LIST ARRAY",
 }

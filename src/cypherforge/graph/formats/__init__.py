@@ -102,7 +102,7 @@ def parse_text(text: str, format: str | None = None, part: str | None = None) ->
     data = _decode(body)
     several = _several(data)
     if several is not None and format is None:
-        if part not in several:
+        if part is None or part not in several:
             raise InputError(
                 f"there are {len(several)} schemas here: {', '.join(sorted(several))}",
                 hint="name one as FILE#NAME",
@@ -132,12 +132,12 @@ def _decode(text: str) -> object:
     start = text.lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
         try:
-            return json.loads(text.lstrip("\ufeff"))  # type: ignore[no-any-return]
+            return json.loads(text.lstrip("\ufeff"))
         except RecursionError:
             raise InputError("not usable JSON: nested too deeply") from None
         except ValueError as error:
             try:
-                return ast.literal_eval(text.strip())  # type: ignore[no-any-return]
+                return ast.literal_eval(text.strip())
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 pass
             if start == "{" and _looks_like_json(text):

@@ -22,11 +22,7 @@ from cypherforge.graph.type_names import type_name
 _QUOTED = re.compile(r"`((?:[^`]|``)*)`")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_HEADING = re.compile(
-    r"\s*(?:#+\s*)?\**\s*(?:(?:node|relationship|edge)s?\b[\w\s()/-]*|the relationships|"
-    r"(?:graph )?schema|patterns?)\s*\**\s*(?:are)?[^:(]*:?\s*\**\s*$",
-    re.IGNORECASE,
-)
+_HEADING = re.compile(r"\s*(?:#.*|\**[^()\[\]{}]{1,80}:\**\s*)$")
 _SAMPLED = re.compile(r"\s*//\s*sampled(?:\s+(\d+))?\b", re.IGNORECASE)
 _BULLET = re.compile(r"^\s*(?:[-*•]\s+|\d+[.)]\s+)")
 
@@ -345,12 +341,18 @@ def node_text(label: Label, names: Iterable[str] | None = None) -> str:
     return f"({shown}{map_text(label.properties)})"
 
 
-def arrow_text(schema: Schema, pattern: Pattern, *, properties: bool = True) -> str:
+def arrow_text(
+    schema: Schema,
+    pattern: Pattern,
+    *,
+    properties: bool = True,
+    note: Callable[[Property], str] | None = None,
+) -> str:
     """Return ``(:A)-[:R {q: INTEGER}]->(:B)`` for an endpoint pair, with its properties or not."""
     start, end = (
         f"(:{line_name(name)})" if name else "()" for name in (pattern.start, pattern.end)
     )
-    inner = map_text(schema.properties_on(pattern)) if properties else ""
+    inner = map_text(schema.properties_on(pattern), note) if properties else ""
     return f"{start}-[:{line_name(pattern.type)}{inner}]->{end}"
 
 

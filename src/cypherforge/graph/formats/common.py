@@ -55,7 +55,8 @@ def value_note(item: Property) -> str:
 def with_note(item: Property, note: str) -> Property:
     """Return the property with what such a note says; a note of another kind is dropped."""
     note = note.strip()
-    kind, known = item.type, {}
+    kind = item.type
+    known: dict[str, Any] = {}
     if match := _OPTIONS.match(note):
         values = _literal_list(match[1])
         known = {"values": tuple(scalar(x, kind) for x in values), "distinct": len(values)}

@@ -20,6 +20,7 @@ Further keys: ``name``, ``co_labels``, ``constraints``, ``indexes``, ``sampled``
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -193,7 +194,7 @@ class _Loader(yaml.SafeLoader):
                     problem=f"the key {key_node.value!r} occurs twice",
                     problem_mark=key_node.start_mark,
                 )
-            result[key_node.value] = self.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+            result[key_node.value] = self.construct_object(value_node, deep=True)
         return result
 
     def _mapping(self, node: yaml.MappingNode) -> dict[Any, Any]:
@@ -201,17 +202,13 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {}
-for _tag, _pattern_text, _first in (
+for _tag, _scalar, _first in (
     ("bool", r"^(?:true|false)$", "tf"),
     ("null", r"^(?:null|~|)$", ["n", "~", ""]),
     ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
     ("float", r"^[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$", "-+0123456789"),
 ):
-    import re as _re
-
-    _Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
-        f"tag:yaml.org,2002:{_tag}", _re.compile(_pattern_text), list(_first)
-    )
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_scalar), list(_first))
 _Loader.add_constructor("tag:yaml.org,2002:map", _Loader._mapping)
 
 
@@ -298,7 +295,7 @@ def _pattern(where: str, item: object, types: list[RelType]) -> list[Pattern]:
         if arrow is None:
             _wrong(where, f"{item!r} is not an arrow such as (:A)-[:R]->(:B)")
         if arrow.properties:
-            types.append(RelType(arrow.type, arrow.properties))
+            types += [RelType(name, arrow.properties) for name in arrow.types]
         return arrow.patterns()
     mapping = _mapping(where, item)
     try:

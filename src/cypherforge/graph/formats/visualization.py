@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from cypherforge.core.errors import InputError
@@ -76,7 +76,9 @@ def parse(text: str, data: object) -> Schema:
         for key in ("identity", "elementId", "element_id", "id"):
             if key in node:
                 by_id[_id(node[key])] = name
-        own = node.get("properties") if isinstance(node.get("properties"), Mapping) else node
+        own: Mapping[str, Any] = node
+        if isinstance(node.get("properties"), Mapping):
+            own = node["properties"]
         for listed in own.get("indexes") or ():
             keys = [listed] if isinstance(listed, str) else list(listed)
             indexes.append(Index("RANGE", "NODE", (name,), tuple(unquote(key) for key in keys)))
@@ -119,7 +121,7 @@ def _id(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _constraints(texts: list[str]) -> Iterator[Constraint]:
+def _constraints(texts: Iterable[object]) -> Iterator[Constraint]:
     for text in texts:
         match = _CONSTRAINT.search(str(text))
         if match is None:

@@ -1,0 +1,509 @@
+"""The value index: from what a question says to the value that the graph stores.
+
+It holds the distinct short texts of a graph's properties, found again whatever the case, accents,
+quotes, dashes and blanks (:func:`normalise`), by parts, and by spelling that is nearly right: three-
+letter pieces narrow the candidates, rapidfuzz ranks them. It is kept in a folder and updated
+property by property; what ``--exclude`` and ``--no-values`` hold back is never read.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+from rapidfuzz import fuzz, process
+
+from cypherforge.core.errors import InputError, QueryError, UsageError
+from cypherforge.core.files import atomic_write, digest, dumps, loads, read_text
+from cypherforge.cypher.names import quote_name
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
+from cypherforge.graph.schema import Label, RelType, Schema
+
+if TYPE_CHECKING:
+    from cypherforge.graph.base import Graph
+
+#: Longer texts are prose, not names: they are left out.
+MAX_LENGTH = 120
+#: Distinct values kept a property; one with more is marked as cut.
+MAX_VALUES = 200_000
+#: Fuzzy hits score at least this (0..100).
+LEAST_SCORE = 70.0
+
+_FORMAT = "cypherforge value index 1"
+_CANDIDATES = 64
+_POSTINGS = 20_000
+_QUOTES = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼʹʻ′`´＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−－", "-"),
+    }
+)
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
+)
+_MARKS = re.compile(r"[^\w\s]|_")
+_WORDS = re.compile(r"\w+(?:'\w+)*")
+
+Match = Literal["exact", "normalised", "contains", "fuzzy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A stored value: where it is, how it was found, and how near it is (0..100)."""
+
+    owner: str
+    property: str
+    value: str
+    match: Match
+    score: float
+    relationship: bool = False
+
+    @property
+    def place(self) -> str:
+        """``Owner.property``."""
+        return f"{self.owner}.{self.property}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A stretch ``[start, end)`` of a question that is a stored value, and where it is stored."""
+
+    start: int
+    end: int
+    text: str
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What an update changed, in values."""
+
+    added: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+
+def normalise(text: str) -> str:
+    """Return a text without what people leave out: case, accents, kinds of quotes and dashes.
+
+    >>> normalise("  CAFÉ  O’Brien—Ångström ")
+    "cafe o'brien-angstrom"
+    """
+    if text.isascii():
+        return " ".join(text.replace("`", "'").lower().split())
+    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
+    text = "".join(
+        char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)
+    )
+    text = unicodedata.normalize("NFC", text.translate(_LETTERS))
+    return " ".join(text.split())
+
+
+def squeeze(text: str) -> str:
+    """Return a normalised text without marks: ``o'brien`` and ``obrien`` are the same.
+
+    An apostrophe joins, any other mark parts. Texts of marks alone stay as they are.
+    """
+    plain = normalise(text)
+    bare = plain.replace("'", "")
+    if not bare.replace(" ", "").isalnum():
+        bare = " ".join(_MARKS.sub(" ", bare).split())
+    return bare or plain
+
+
+_Ints = npt.NDArray[np.int64]
+
+#: (is relationship, owner, property)
+_Place = tuple[bool, str, str]
+
+
+class ValueIndex:
+    """An index of values. Look-ups are thread-safe; updates take the lock."""
+
+    def __init__(self, *, fingerprint: str = "", policy: ValuePolicy = ALL_VALUES) -> None:
+        self.fingerprint = fingerprint
+        self.policy = policy
+        self._values: dict[_Place, tuple[str, ...]] = {}
+        self._cut: set[_Place] = set()
+        self._tables: _Tables | None = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def build(
+        cls,
+        graph: Graph,
+        schema: Schema,
+        *,
+        policy: ValuePolicy = ALL_VALUES,
+        max_length: int = MAX_LENGTH,
+        max_values: int = MAX_VALUES,
+    ) -> ValueIndex:
+        """Read the values of a graph; see :meth:`update`."""
+        index = cls(policy=policy)
+        index.update(graph, schema, max_length=max_length, max_values=max_values)
+        return index
+
+    def update(
+        self,
+        graph: Graph,
+        schema: Schema,
+        *,
+        max_length: int = MAX_LENGTH,
+        max_values: int = MAX_VALUES,
+    ) -> Update:
+        """Bring the index up to date: nothing is read if the graph's fingerprint is unchanged.
+
+        Properties that are gone, or that the policy now keeps back, leave the index. Only texts and
+        lists of texts of at most ``max_length`` characters are taken, ``max_values`` a property.
+        """
+        fingerprint = graph.fingerprint()
+        places = [
+            (relationship, owner.name, item.name)
+            for relationship, owners in ((False, schema.labels), (True, schema.types))
+            for owner in _owners(owners)
+            for item in owner.properties
+            if any("STRING" in kind or kind == "LIST" for kind in item.types)
+            and self.policy.allows(owner.name, item.name)
+        ]
+        with self._lock:
+            if fingerprint == self.fingerprint and set(places) == set(self._values):
+                return Update(unchanged=len(self))
+            total = Update()
+            for place in [known for known in self._values if known not in places]:
+                total = _sum(total, self.replace(place[1], place[2], (), relationship=place[0]))
+            for place in places:
+                found, cut = _read(graph, place, max_length, max_values)
+                total = _sum(total, self.replace(place[1], place[2], found, relationship=place[0]))
+                self._values.setdefault(place, ())
+                (self._cut.add if cut else self._cut.discard)(place)
+            self.fingerprint = fingerprint
+            return total
+
+    def replace(
+        self, owner: str, name: str, values: Iterable[str], *, relationship: bool = False
+    ) -> Update:
+        """Set the values of one property. Raises ``UsageError`` if the policy keeps them back."""
+        new = tuple(sorted(set(values)))
+        if new and not self.policy.allows(owner, name):
+            raise UsageError(f"values of {owner}.{name} are excluded from the index")
+        place = (relationship, owner, name)
+        with self._lock:
+            old = set(self._values.get(place, ()))
+            if new:
+                self._values[place] = new
+            else:
+                self._values.pop(place, None)
+            added, kept = len(set(new) - old), len(old & set(new))
+            if added or kept < len(old):
+                self._tables = None
+            return Update(added, len(old) - kept, kept)
+
+    def __len__(self) -> int:
+        return sum(len(values) for values in self._values.values())
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The properties in the index, as ``Owner.property``."""
+        return tuple(sorted(f"{owner}.{name}" for _, owner, name in self._values))
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The properties with more values than were read: a miss there proves nothing."""
+        return tuple(sorted(f"{owner}.{name}" for _, owner, name in self._cut))
+
+    def find(
+        self,
+        text: str,
+        *,
+        owner: str | None = None,
+        name: str | None = None,
+        limit: int = 5,
+        least: float = LEAST_SCORE,
+    ) -> list[Hit]:
+        """Return the stored values nearest to a text, the best first.
+
+        The text itself, then values equal once normalised, then values that hold it or that it
+        holds as whole words, then values spelt alike (a score of at least ``least``). ``owner`` and
+        ``name`` keep to a label or type and a property. Ties are broken by value and place.
+        """
+        wanted = squeeze(text)
+        if not wanted or limit < 1:
+            return []
+        tables = self._ready()
+        hits: list[Hit] = []
+        for number, match, score in tables.nearest(text, wanted, least):
+            for value, place in tables.stored[number]:
+                if (owner is not None and place[1] != owner) or (
+                    name is not None and place[2] != name
+                ):
+                    continue
+                same = match == "normalised" and value == text
+                hits.append(
+                    Hit(
+                        place[1],
+                        place[2],
+                        value,
+                        "exact" if same else match,
+                        100.0 if same else score,
+                        place[0],
+                    )
+                )
+        hits.sort(
+            key=lambda hit: (_RANK[hit.match], -hit.score, len(hit.value), hit.value, hit.place)
+        )
+        return hits[:limit]
+
+    def holds(self, owner: str, name: str, value: str) -> bool | None:
+        """Return whether a property has exactly this value; None if the index cannot tell."""
+        for relationship in (False, True):
+            place = (relationship, owner, name)
+            if place in self._values:
+                if value in self._ready().exact.get(place, ()):
+                    return True
+                return None if place in self._cut or len(value) > MAX_LENGTH else False
+        return None
+
+    def mentions(self, question: str, *, longest: int = 8, limit: int = 5) -> list[Mention]:
+        """Return the stored values that a question names, longest first, without overlap.
+
+        Stretches of up to ``longest`` words are looked up as whole values, normalised; a single
+        short lower-case word counts only in quotes, for ``in`` and ``the`` are values somewhere.
+        """
+        tables = self._ready()
+        words = list(_WORDS.finditer(question))
+        taken = [False] * len(words)
+        found: list[Mention] = []
+        for size in range(min(longest, len(words)), 0, -1):
+            for first in range(len(words) - size + 1):
+                if any(taken[first : first + size]):
+                    continue
+                start, end = words[first].start(), words[first + size - 1].end()
+                text = question[start:end]
+                number = tables.numbers.get(squeeze(text))
+                if number is None or (size == 1 and _too_plain(question, start, end)):
+                    continue
+                hits = self.find(text, limit=limit, least=100.0)
+                if hits:
+                    taken[first : first + size] = [True] * size
+                    found.append(Mention(start, end, text, tuple(hits)))
+        return sorted(found, key=lambda item: item.start)
+
+    # On disk
+
+    def save(self, folder: Path) -> None:
+        """Write the index; a crash leaves the old one."""
+        with self._lock:
+            body = [
+                {
+                    "relationship": place[0],
+                    "owner": place[1],
+                    "property": place[2],
+                    "cut": place in self._cut,
+                    "values": list(values),
+                }
+                for place, values in sorted(self._values.items())
+            ]
+            text = "".join(dumps(row) + "\n" for row in body)
+            head = {
+                "format": _FORMAT,
+                "fingerprint": self.fingerprint,
+                "excluded": sorted(map(list, self.policy.excluded)),
+                "no_values": self.policy.no_values,
+                "digest": digest(text),
+            }
+            atomic_write(folder / "values.jsonl", dumps(head) + "\n" + text)
+
+    @classmethod
+    def load(cls, folder: Path, *, policy: ValuePolicy = ALL_VALUES) -> ValueIndex:
+        """Read an index; what ``policy`` keeps back is dropped at once.
+
+        Raises ``InputError`` if there is none, or if it is damaged or of another format.
+        """
+        path = folder / "values.jsonl"
+        try:
+            first, _, text = read_text(path).partition("\n")
+            head = loads(first)
+            if head["format"] != _FORMAT:
+                raise InputError(f"a value index of another format: {head['format']!r}")
+            if head["digest"] != digest(text):
+                raise InputError("the value index is damaged", hint="delete it and build it anew")
+            index = cls(fingerprint=head["fingerprint"], policy=policy)
+            for line in text.split("\n"):
+                if not line:
+                    continue
+                row = loads(line)
+                place = (bool(row["relationship"]), str(row["owner"]), str(row["property"]))
+                if policy.allows(place[1], place[2]):
+                    index._values[place] = tuple(row["values"])
+                    if row["cut"]:
+                        index._cut.add(place)
+        except InputError as error:
+            where = error.where or str(path)
+            raise InputError(error.message, where=where, hint=error.hint) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(f"not a value index: {error}", where=str(path)) from error
+        return index
+
+    def _ready(self) -> _Tables:
+        tables = self._tables
+        if tables is None:
+            with self._lock:
+                tables = self._tables or _Tables(self._values)
+                self._tables = tables
+        return tables
+
+
+_RANK: dict[str, int] = {"exact": 0, "normalised": 1, "contains": 2, "fuzzy": 3}
+
+
+class _Tables:
+    """The look-up tables over all values: texts by number, and the numbers that hold each piece."""
+
+    def __init__(self, values: Mapping[_Place, tuple[str, ...]]) -> None:
+        self.numbers: dict[str, int] = {}
+        self.texts: list[str] = []
+        self.stored: list[list[tuple[str, _Place]]] = []
+        self.exact = {place: frozenset(found) for place, found in values.items()}
+        for place, found in sorted(values.items()):
+            for value in found:
+                key = squeeze(value)
+                number = self.numbers.setdefault(key, len(self.texts))
+                if number == len(self.texts):
+                    self.texts.append(key)
+                    self.stored.append([])
+                self.stored[number].append((value, place))
+        # The texts as one array of code points, a blank on each side of every text.
+        lengths = np.fromiter((len(text) + 2 for text in self.texts), np.int64, len(self.texts))
+        joined = "".join(f" {text} " for text in self.texts)
+        points = np.frombuffer(joined.encode("utf-32-le"), np.uint32).astype(np.int64)
+        owner = np.repeat(np.arange(len(self.texts)), lengths)
+        pieces, owner = _codes(points, owner)
+        order = np.lexsort((owner, pieces))
+        pieces, owner = pieces[order], owner[order]
+        if len(pieces):
+            fresh = np.ones(len(pieces), bool)
+            fresh[1:] = (pieces[1:] != pieces[:-1]) | (owner[1:] != owner[:-1])
+            pieces, owner = pieces[fresh], owner[fresh]
+        self.sizes = np.bincount(owner, minlength=len(self.texts)).astype(np.float32)
+        #: Distinct pieces, where the holders of each begin, and the holders.
+        self.pieces, starts = np.unique(pieces, return_index=True)
+        self.bounds = np.append(starts, len(pieces))
+        self.holders = owner.astype(np.int32)
+
+    def nearest(self, text: str, wanted: str, least: float) -> Iterator[tuple[int, Match, float]]:
+        number = self.numbers.get(wanted)
+        if number is not None:
+            yield number, "normalised", 99.0
+        if least >= 100.0:
+            return
+        candidates = [found for found in self._candidates(wanted) if found != number]
+        texts = [self.texts[found] for found in candidates]
+        scores = process.cdist([wanted], texts, scorer=fuzz.ratio)[0] if texts else ()
+        for found, other, score in zip(candidates, texts, scores, strict=True):
+            if _holds(other, wanted) or _holds(wanted, other):
+                share = min(len(other), len(wanted)) / max(len(other), len(wanted))
+                yield found, "contains", round(90.0 * float(share) ** 0.5, 1)
+            else:
+                best = max(float(score), _by_words(wanted, other))
+                if best >= least:
+                    yield found, "fuzzy", round(best, 1)
+
+    def _candidates(self, wanted: str) -> list[int]:
+        """Return the texts that share most pieces with a text, at most ``_CANDIDATES``."""
+        codes = np.unique(_codes(_points(f" {wanted} "), None)[0])
+        at = np.searchsorted(self.pieces, codes)
+        at = at[
+            (at < len(self.pieces)) & (self.pieces[np.minimum(at, len(self.pieces) - 1)] == codes)
+        ]
+        if not len(at):
+            return []
+        # The rarest pieces tell most; common ones are read while they are cheap.
+        lengths = self.bounds[at + 1] - self.bounds[at]
+        order = np.argsort(lengths, kind="stable")
+        cheap = np.cumsum(lengths[order]) <= _POSTINGS
+        cheap[:3] = True
+        lists = [self.holders[self.bounds[i] : self.bounds[i + 1]] for i in at[order[cheap]]]
+        shared = np.bincount(np.concatenate(lists), minlength=len(self.texts))
+        found = np.flatnonzero(shared)
+        hits = shared[found]
+        # Shared pieces over all pieces (Dice), and over the smaller text, for one that is a part.
+        dice = 2.0 * hits / (self.sizes[found] + len(codes))
+        part = hits / np.minimum(self.sizes[found], len(codes))
+        score = dice + 0.5 * part
+        if len(found) > _CANDIDATES:
+            best = np.argpartition(-score, _CANDIDATES)[:_CANDIDATES]
+            found = found[best]
+        return sorted(int(number) for number in found)
+
+
+def _points(text: str) -> _Ints:
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
+
+
+def _codes(points: _Ints, owner: _Ints | None) -> tuple[_Ints, _Ints]:
+    """Return a number for each piece of three characters, and the text that it lies in.
+
+    Pieces over the border of two texts are left out. Code points have 21 bits, so three fit.
+    """
+    if len(points) < 3:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    codes = (points[:-2] << 42) | (points[1:-1] << 21) | points[2:]
+    if owner is None:
+        return codes, np.zeros(len(codes), np.int64)
+    inside = owner[:-2] == owner[2:]
+    return codes[inside], owner[:-2][inside]
+
+
+def _holds(text: str, part: str) -> bool:
+    """Return whether a text holds another as whole words; parts of one or two letters never."""
+    return len(part) > 2 and f" {part} " in f" {text} "
+
+
+def _by_words(a: str, b: str) -> float:
+    """Score two texts by their words in any order, slightly below the same order."""
+    return 0.95 * float(fuzz.token_sort_ratio(a, b))
+
+
+def _too_plain(question: str, start: int, end: int) -> bool:
+    """Return whether a lone word is too ordinary to be a value unless it stands in quotes."""
+    word = question[start:end]
+    quoted = question[start - 1 : start] in ("'", '"', "“", "‘", "«") and start > 0
+    return not quoted and not any(char.isupper() or char.isdigit() for char in word)
+
+
+def _owners(table: Mapping[str, Label] | Mapping[str, RelType]) -> Iterator[Label | RelType]:
+    yield from table.values()
+
+
+def _sum(a: Update, b: Update) -> Update:
+    return Update(a.added + b.added, a.removed + b.removed, a.unchanged + b.unchanged)
+
+
+def _read(graph: Graph, place: _Place, max_length: int, max_values: int) -> tuple[list[str], bool]:
+    """Return the distinct short texts of a property, and whether there were more than asked for."""
+    relationship, owner, name = place
+    match = f"()-[n:{quote_name(owner)}]->()" if relationship else f"(n:{quote_name(owner)})"
+    dotted = f"n.{quote_name(name)}"
+    query = f"MATCH {match} WHERE {dotted} IS NOT NULL RETURN DISTINCT {dotted} AS v"
+    try:
+        result = graph.run(query, limit=max_values)
+    except QueryError as error:
+        raise QueryError(
+            f"the values of {owner}.{name} cannot be read: {error.message}",
+            code=error.code,
+            hint=f"leave them out with --exclude {owner}.{name}",
+        ) from error
+    found: set[str] = set()
+    for (value,) in result.rows:
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, str) and 0 < len(item) <= max_length and squeeze(item):
+                found.add(item)
+    return sorted(found), result.truncated
