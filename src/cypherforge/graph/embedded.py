@@ -162,8 +162,8 @@ class EmbeddedGraph(BaseGraph):
             if self._closed:
                 return
             self._closed = True
-        if self in _open_graphs:
-            _open_graphs.remove(self)
+            if self in _open_graphs:
+                _open_graphs.remove(self)
         database = getattr(self, "_db", None)
         if database is not None and database.isOpen():
             database.close()
@@ -259,6 +259,8 @@ def start_jvm() -> None:
                 None, jpype.JClass("java.util.logging.Level").INFO
             )
             settings = jpype.JClass("com.arcadedb.GlobalConfiguration")
+            # One thread a query: the same order of rows each time, and no scan left behind.
+            settings.QUERY_PARALLEL_SCAN.setValue(False)
             settings.OPENCYPHER_LOAD_CSV_ALLOW_FILE_URLS.setValue(False)
             settings.OPENCYPHER_LOAD_CSV_ALLOW_REMOTE_URLS.setValue(False)
         finally:
@@ -275,8 +277,8 @@ def _quiet_logging() -> str:
 
 
 def _close_all() -> None:
-    for graph in _open_graphs:
-        graph.close()
+    while _open_graphs:
+        _open_graphs[-1].close()
 
 
 def _engine_version() -> str:
