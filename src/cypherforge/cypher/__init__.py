@@ -12,6 +12,7 @@ from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.cypher.parser import parse
+from cypherforge.cypher.shapes import Shape, shape_of
 
 __all__ = [
     "AmbiguousAnswer",
@@ -19,6 +20,7 @@ __all__ = [
     "CypherSyntaxError",
     "Edit",
     "NoQuery",
+    "Shape",
     "apply_edits",
     "extract_candidates",
     "extract_query",
@@ -26,4 +28,5 @@ __all__ = [
     "parse",
     "quote_name",
     "quote_string",
+    "shape_of",
 ]
