@@ -10,7 +10,7 @@ import anthropic
 
 from cypherforge.core.errors import ModelAuthError, UsageError
 from cypherforge.llm.base import ChatAnswer, ChatRequest, Finish
-from cypherforge.llm.failures import AttemptFailed, from_status, read_document, redact
+from cypherforge.llm.failures import AttemptFailed, from_status, no_connection, read_document
 from cypherforge.llm.specs import ModelSpec
 
 
@@ -64,13 +64,7 @@ class AnthropicEndpoint:
                 hint="give it more time: --timeout SECONDS",
             ) from None
         except anthropic.APIConnectionError as error:
-            reason = redact(str(error.__cause__ or error), self._key)
-            raise AttemptFailed(
-                f"model unreachable: {reason}",
-                kind="connection",
-                where=self.where,
-                hint="check the connection",
-            ) from None
+            raise no_connection(error, self.where, self._key) from None
         document = read_document(text, self.where, self._key)
         return read_answer(document, self._model)
 

@@ -118,6 +118,20 @@ def read_document(text: str, where: str, secret: str | None = None) -> dict[str,
     return document
 
 
+def no_connection(error: Exception, where: str, secret: str | None = None) -> AttemptFailed:
+    """The error for a connection that was refused, or that broke before the answer was whole."""
+    cause = error.__cause__ or error
+    reason = redact(str(cause), secret)
+    if type(cause).__name__ != "ConnectError":
+        return AttemptFailed(f"the connection broke: {reason}", kind="server", where=where)
+    return AttemptFailed(
+        f"model unreachable: {reason}",
+        kind="connection",
+        where=where,
+        hint="is the server running, and the URL right?",
+    )
+
+
 def from_status(
     status: int,
     headers: Mapping[str, str],

@@ -16,7 +16,13 @@ import openai
 from cypherforge.core.errors import ModelAnswerError, ModelAuthError, UsageError
 from cypherforge.core.files import loads
 from cypherforge.llm.base import ChatAnswer, ChatRequest, Finish, TokenLogprob
-from cypherforge.llm.failures import AttemptFailed, from_status, read_document, redact
+from cypherforge.llm.failures import (
+    AttemptFailed,
+    from_status,
+    no_connection,
+    read_document,
+    redact,
+)
 from cypherforge.llm.specs import ModelSpec
 
 _WHOLE = {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed"}
@@ -170,13 +176,7 @@ class OpenAIEndpoint:
         )
 
     def _unreachable(self, error: openai.APIConnectionError) -> AttemptFailed:
-        reason = redact(str(error.__cause__ or error), self._key)
-        return AttemptFailed(
-            f"model unreachable: {reason}",
-            kind="connection",
-            where=self.where,
-            hint="is the server running, and the URL right?",
-        )
+        return no_connection(error, self.where, self._key)
 
     def _answer(self, text: str) -> ChatAnswer:
         document = read_document(text, self.where, self._key)

@@ -151,6 +151,8 @@ class Retrier:
 
     def _count(self, call: _Call, error: AttemptFailed) -> None:
         call.wait = 0.0
+        if error.kind in ("rate", "server"):
+            self._answered = True
         if error.kind == "rate":
             # Sent before the pause that is on now: nothing new, and no retry spent.
             known = self.pause.begun_since(call.sent_at)
