@@ -84,9 +84,7 @@ def same_answer(pred: Result, gold: GoldRun) -> bool | None:
     )
 
 
-def _sort_key(
-    gold: str, result: Result, graph: Graph, timeout: float | None
-) -> SortKey | None:
+def _sort_key(gold: str, result: Result, graph: Graph, timeout: float | None) -> SortKey | None:
     try:
         tree = parse(gold)
     except CypherSyntaxError:
@@ -147,9 +145,7 @@ def _fetched(
     except QueryError:
         return SortKey()
     width = len(result.columns)
-    narrowed = Result(
-        result.columns, tuple(row[:width] for row in wider.rows), source=wider.source
-    )
+    narrowed = Result(result.columns, tuple(row[:width] for row in wider.rows), source=wider.source)
     # Ties may have come in another order this time: then the keys belong to other rows.
     if not same_rows(narrowed, result, ordered=True):
         return SortKey()

@@ -75,9 +75,7 @@ def _query(query: ast.Query, part: ast.SingleQuery, function: str) -> str | None
             if node.variable is not None:
                 names.append(node.variable.name)
                 continue
-            name = f"node{len(taken)}"
-            while name in taken:
-                name += "_"
+            name = _fresh("node", taken)
             taken.add(name)
             names.append(name)
             place = text.index("(", node.span[0]) + 1 - start
@@ -86,12 +84,18 @@ def _query(query: ast.Query, part: ast.SingleQuery, function: str) -> str | None
     if not names:
         return None
     unique = ", ".join(quote_name(name) for name in dict.fromkeys(names))
-    # A name of our own must not be one of the query's.
-    each = "node" if "node" not in taken else f"node{len(taken)}"
+    each = _fresh("node", taken)
     return (
         f"{' '.join(pieces)} UNWIND [{unique}] AS {each} WITH {each} WHERE {each} IS NOT NULL "
         f"RETURN DISTINCT {function}({each}) AS id"
     )
+
+
+def _fresh(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        name, number = f"{wanted}{number}", number + 1
+    return name
 
 
 def _leading(part: ast.SingleQuery) -> Iterator[ast.Match | ast.With]:

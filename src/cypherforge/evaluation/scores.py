@@ -127,7 +127,10 @@ def result_match(a: Result, b: Result) -> bool:
         return False
     order = [b.columns.index(name) for name in a.columns]
     turned = Result(
-        a.columns, tuple(tuple(row[i] for i in order) for row in b.rows), b.truncated, source=b.source
+        a.columns,
+        tuple(tuple(row[i] for i in order) for row in b.rows),
+        b.truncated,
+        source=b.source,
     )
     return same_multiset(a, turned)
 
