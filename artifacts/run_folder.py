@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ from typing import Any, Self
 from cypherforge import __version__
 from cypherforge.artifacts.journal import Journal
 from cypherforge.artifacts.storage import TEMPORARY, remove, storage_errors
-from cypherforge.artifacts.store import MANIFEST, Artifact, ArtifactRef, ArtifactWriter
+from cypherforge.artifacts.store import MANIFEST, Artifact, ArtifactRef, ArtifactWriter, is_artifact
 from cypherforge.core.errors import (
     ArtifactError,
     InputError,
@@ -38,6 +37,7 @@ FORMAT = 1
 OPTIONS = "run.json"
 LOCK = "lock"
 JOURNALS = "journal"
+_HOLDER = "process "
 
 
 class RunFolder:
@@ -75,21 +75,26 @@ class RunFolder:
             return
         if not self.path.is_dir():
             raise InputError("is a file", where=str(self.path), hint="name a folder")
-        if not (self.path / OPTIONS).exists():
-            others = sorted(p.name for p in self.path.iterdir() if not self._own(p))
-            if others:
-                raise InputError(
-                    f"holds other files ({others[0]})",
-                    where=str(self.path),
-                    hint="name a new or empty folder",
-                )
+        if not self._is_run() and any(self.path.iterdir()):
+            other = min(path.name for path in self.path.iterdir())
+            raise InputError(
+                f"holds other files ({other})",
+                where=str(self.path),
+                hint="name a new or empty folder",
+            )
+
+    def _is_run(self) -> bool:
+        """Whether the folder is a run's: its lock says so even if a kill left nothing else."""
+        try:
+            holder = (self.path / LOCK).read_bytes()
+        except OSError:
+            return False
+        alone = len(list(self.path.iterdir())) == 1
+        return holder.startswith(_HOLDER.encode()) or (not holder and alone)
 
     def _own(self, path: Path) -> bool:
-        return (
-            path.name in (OPTIONS, LOCK, JOURNALS)
-            or TEMPORARY in path.name
-            or (path / MANIFEST).is_file()
-        )
+        named = path.name in (OPTIONS, LOCK, JOURNALS) or TEMPORARY in path.name
+        return named or is_artifact(path)
 
     def _take_lock(self) -> int:
         path = self.path / LOCK
@@ -107,9 +112,10 @@ class RunFolder:
             ) from None
         with storage_errors(path):
             command = " ".join(Path(a).name if i == 0 else a for i, a in enumerate(sys.argv[:3]))
-            who = f"process {os.getpid()} on {socket.gethostname()}, {command}\n".encode()
-            os.ftruncate(handle, 0)
+            who = f"{_HOLDER}{os.getpid()} on {socket.gethostname()}, {command}\n".encode()
+            # Written before it is cut, so that no kill leaves a lock that does not say whose it is.
             os.pwrite(handle, who, 0)
+            os.ftruncate(handle, len(who))
         return handle
 
     def _check_options(self) -> None:
@@ -198,8 +204,9 @@ class RunFolder:
     def discard(self, name: str) -> None:
         """Remove a stage's artifact and journal, so that the stage is done anew."""
         self.drop_journal(name)
-        if (self.path / name / MANIFEST).is_file():
-            shutil.rmtree(self.path / name)
+        if is_artifact(self.path / name):
+            with storage_errors(self.path / name):
+                remove(self.path / name)
 
     # ------------------------------------------------------------ closing
 

@@ -379,12 +379,22 @@ class Artifact:
             )
 
 
+def is_artifact(folder: Path) -> bool:
+    """Whether a folder holds an artifact of ours, sound or not: others have manifests too."""
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except OSError:
+        return False
+    # By several marks, for a manifest that was damaged in one place must still be complained of.
+    return sum(mark in text for mark in (b'"kind": "', b'"digest": "sha256:', b'"seal": "')) >= 2
+
+
 def find_artifacts(root: Path) -> list[Path]:
-    """Folders with a manifest at or below ``root``, sorted; temporary ones are left out."""
+    """Artifacts at or below ``root``, sorted; temporary and other hidden ones are left out."""
     found = []
     for path in sorted(root.rglob(MANIFEST)):
         inner = path.parent.relative_to(root).parts
-        if not any(part.startswith(".") for part in inner):
+        if not any(part.startswith(".") for part in inner) and is_artifact(path.parent):
             found.append(path.parent)
     return found
 
@@ -407,7 +417,7 @@ def _edited(where: str) -> Tampered:
 def _refuse_foreign(folder: Path) -> None:
     if not folder.exists():
         return
-    if not folder.is_dir() or (not (folder / MANIFEST).is_file() and any(folder.iterdir())):
+    if not folder.is_dir() or (any(folder.iterdir()) and not is_artifact(folder)):
         raise InputError(
             "is there already and is not an artifact", where=str(folder), hint="name another place"
         )

@@ -124,12 +124,16 @@ def test_a_failed_rewrite_leaves_the_old_one(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-def test_other_peoples_folders_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["thesis.txt", "manifest.json"])
+def test_other_peoples_folders_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "thesis.txt").write_text("mine")
+    (tmp_path / "a" / name).write_text('{"name": "mine"}')
     with pytest.raises(InputError, match="not an artifact"):
         write(tmp_path / "a", [1])
-    assert (tmp_path / "a" / "thesis.txt").read_text() == "mine"
+    with pytest.raises(InputError, match="holds other files"):
+        RunFolder(tmp_path, {}, fresh=True)
+    assert (tmp_path / "a" / name).read_text() == '{"name": "mine"}'
+    assert find_artifacts(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "manifest.json"])
@@ -144,6 +148,7 @@ def test_any_changed_byte_is_an_error(tmp_path: Path, name: str) -> None:
             path.write_bytes(whole[:place] + bytes([wrong]) + whole[place + 1 :])
             with pytest.raises(ArtifactError):
                 Artifact.open(tmp_path / "a").verify()
+            assert find_artifacts(tmp_path) == [tmp_path / "a"]
     path.write_bytes(whole)
     Artifact.open(tmp_path / "a").verify()
 
@@ -333,10 +338,13 @@ def test_fresh_starts_over_and_keeps_what_is_not_its_own(tmp_path: Path) -> None
         with run.stage("subset") as out:
             out.write_text("x", "y")
     (tmp_path / "run" / "notes.txt").write_text("mine")
+    (tmp_path / "run" / "site").mkdir()
+    (tmp_path / "run" / "site" / "manifest.json").write_text("{}")
     with RunFolder(tmp_path / "run", {"limit": 2}, fresh=True) as run:
         assert run.stage_done("subset") is None
         assert len(run.journal("drafts")) == 0
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "run" / "site" / "manifest.json").exists()
 
 
 def test_a_second_process_is_refused_and_told_who_works(tmp_path: Path) -> None:
@@ -368,6 +376,14 @@ def test_folders_that_are_no_run_are_refused(tmp_path: Path) -> None:
         RunFolder(tmp_path / "run" / "thesis.txt", {})
     with pytest.raises(StorageError):
         RunFolder(tmp_path / "run" / "thesis.txt" / "below", {})
+
+
+@pytest.mark.parametrize("lock", ["", "process 1 on x, y"])
+def test_a_run_killed_at_its_very_start_goes_on(tmp_path: Path, lock: str) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "lock").write_text(lock)
+    with RunFolder(tmp_path / "run", {"n": 1}) as run:
+        assert run.stage_done("subset") is None
 
 
 def test_a_run_of_a_newer_version_is_refused_by_name(tmp_path: Path) -> None:
