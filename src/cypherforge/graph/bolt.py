@@ -56,6 +56,8 @@ ATTEMPTS: Final = 3
 """How often a read is tried whose connection is lost before the first row came."""
 
 _PAUSE = 0.25
+# A server that has just started takes its time for the first query.
+_GREETING = 60.0
 _FETCH = 1000
 
 
@@ -100,8 +102,16 @@ class BoltGraph(BaseGraph):
                 user_agent="cypherforge",
             )
         try:
-            with self._mapped("", timeout), self._session(1) as session:
-                agent = session.run(neo4j.Query("RETURN 1", timeout=timeout)).consume().server.agent
+            try:
+                with self._mapped("", _GREETING), self._session(1) as session:
+                    probe = neo4j.Query("RETURN 1", timeout=_GREETING)
+                    agent = session.run(probe).consume().server.agent
+            except QueryTimeout as error:
+                raise GraphUnavailable(
+                    f"the server did not answer within {_GREETING:g} s",
+                    where=uri,
+                    hint="it may be starting, or overloaded: try again",
+                ) from error
             self.engine = self._engine_of(agent)
         except BaseException:
             self._driver.close()
