@@ -122,7 +122,8 @@ def _csv_rows(path: Path, problems: list[Problem]) -> Iterator[Row]:
     at, number = 0, 0
     while at < len(lines):
         number += 1
-        reader = csv.reader(itertools.islice(lines, at, None), delimiter=delimiter, strict=True)
+        rest = (lines[index] for index in range(at, len(lines)))
+        reader = csv.reader(rest, delimiter=delimiter, strict=True)
         try:
             cells = next(reader)
         except csv.Error as error:

@@ -26,31 +26,43 @@ class Price:
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1_000_000
 
 
-_OPENAI = ("OpenAI, API pricing page", "2025-08")
-_ANTHROPIC = ("Anthropic, API pricing page", "2025-11")
+_OPENAI = ("developers.openai.com/api/docs/pricing", "2026-06")
+_OPENAI_OLD = ("openai.com/api/pricing", "2025-08")
+_ANTHROPIC = ("platform.claude.com/docs/en/about-claude/pricing", "2026-10")
 
 TABLE: Mapping[str, Price] = {
-    "openai:gpt-4-turbo": Price(10.0, 30.0, *_OPENAI),
-    "openai:gpt-4o": Price(2.5, 10.0, *_OPENAI),
-    "openai:gpt-4o-mini": Price(0.15, 0.6, *_OPENAI),
-    "openai:gpt-4.1": Price(2.0, 8.0, *_OPENAI),
-    "openai:gpt-4.1-mini": Price(0.4, 1.6, *_OPENAI),
-    "openai:gpt-4.1-nano": Price(0.1, 0.4, *_OPENAI),
-    "openai:gpt-5": Price(1.25, 10.0, *_OPENAI),
-    "openai:gpt-5-mini": Price(0.25, 2.0, *_OPENAI),
-    "openai:gpt-5-nano": Price(0.05, 0.4, *_OPENAI),
-    "openai:o3": Price(2.0, 8.0, *_OPENAI),
-    "openai:o4-mini": Price(1.1, 4.4, *_OPENAI),
-    "openai:text-embedding-3-small": Price(0.02, 0.0, *_OPENAI),
-    "openai:text-embedding-3-large": Price(0.13, 0.0, *_OPENAI),
-    "anthropic:claude-3-5-haiku": Price(0.8, 4.0, *_ANTHROPIC),
-    "anthropic:claude-haiku-4-5": Price(1.0, 5.0, *_ANTHROPIC),
-    "anthropic:claude-3-7-sonnet": Price(3.0, 15.0, *_ANTHROPIC),
-    "anthropic:claude-sonnet-4": Price(3.0, 15.0, *_ANTHROPIC),
-    "anthropic:claude-sonnet-4-5": Price(3.0, 15.0, *_ANTHROPIC),
-    "anthropic:claude-opus-4-1": Price(15.0, 75.0, *_ANTHROPIC),
+    "openai:gpt-5.5": Price(5.0, 30.0, *_OPENAI),
+    "openai:gpt-5.4": Price(2.5, 15.0, *_OPENAI),
+    "openai:gpt-5.4-mini": Price(0.75, 4.5, *_OPENAI),
+    "openai:gpt-5.4-nano": Price(0.2, 1.25, *_OPENAI),
+    "openai:gpt-5": Price(1.25, 10.0, *_OPENAI_OLD),
+    "openai:gpt-5-mini": Price(0.25, 2.0, *_OPENAI_OLD),
+    "openai:gpt-5-nano": Price(0.05, 0.4, *_OPENAI_OLD),
+    "openai:gpt-4.1": Price(2.0, 8.0, *_OPENAI_OLD),
+    "openai:gpt-4.1-mini": Price(0.4, 1.6, *_OPENAI_OLD),
+    "openai:gpt-4.1-nano": Price(0.1, 0.4, *_OPENAI_OLD),
+    "openai:gpt-4o": Price(2.5, 10.0, *_OPENAI_OLD),
+    "openai:gpt-4o-mini": Price(0.15, 0.6, *_OPENAI_OLD),
+    "openai:gpt-4-turbo": Price(10.0, 30.0, *_OPENAI_OLD),
+    "openai:o3": Price(2.0, 8.0, *_OPENAI_OLD),
+    "openai:o4-mini": Price(1.1, 4.4, *_OPENAI_OLD),
+    "openai:text-embedding-3-small": Price(0.02, 0.0, *_OPENAI_OLD),
+    "openai:text-embedding-3-large": Price(0.13, 0.0, *_OPENAI_OLD),
+    "anthropic:claude-opus-5-5": Price(4.0, 20.0, *_ANTHROPIC),
+    "anthropic:claude-opus-5": Price(5.0, 25.0, *_ANTHROPIC),
+    "anthropic:claude-opus-4-8": Price(5.0, 25.0, *_ANTHROPIC),
+    "anthropic:claude-opus-4-7": Price(5.0, 25.0, *_ANTHROPIC),
+    "anthropic:claude-opus-4-6": Price(5.0, 25.0, *_ANTHROPIC),
     "anthropic:claude-opus-4-5": Price(5.0, 25.0, *_ANTHROPIC),
+    "anthropic:claude-opus-4-1": Price(15.0, 75.0, *_ANTHROPIC),
+    "anthropic:claude-sonnet-5-5": Price(2.0, 10.0, *_ANTHROPIC),
+    "anthropic:claude-sonnet-4-6": Price(3.0, 15.0, *_ANTHROPIC),
+    "anthropic:claude-sonnet-4-5": Price(3.0, 15.0, *_ANTHROPIC),
+    "anthropic:claude-sonnet-4": Price(3.0, 15.0, *_ANTHROPIC),
+    "anthropic:claude-haiku-4-5": Price(1.0, 5.0, *_ANTHROPIC),
+    "anthropic:claude-3-5-haiku": Price(0.8, 4.0, *_ANTHROPIC),
 }
+"""Standard rates for prompts below 200,000 tokens; discounts (batches, cached prompts) are left out."""
 
 FREE = Price(0.0, 0.0, "nothing is sent")
 
