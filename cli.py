@@ -14,6 +14,7 @@ from cypherforge.core.cli_support import RootGroup, lazy_group, new_app
 GROUPS = {
     "artifacts": "Look at the artifacts that stages write.",
     "bundle": "Rule bundles: the one file that the runtime loads.",
+    "gate": "Is a query safe, and does it fit the schema.",
     "rules": "Rules: list, write, check, prove.",
 }
 
@@ -43,6 +44,11 @@ COMMANDS = {
     "artifacts gc": (
         "cypherforge.artifacts.commands:collect_garbage",
         "Remove what interrupted runs left behind.",
+    ),
+    "gate check": ("cypherforge.validators.commands:check", "Check a query, or a file of them."),
+    "diagnose": (
+        "cypherforge.diagnosis.commands:diagnose_command",
+        "Which faults a draft has against its gold, or count those of an artifact.",
     ),
     "doctor": (
         "cypherforge.runtime.doctor:doctor",

@@ -1,0 +1,102 @@
+"""``diagnose``: which faults one draft has, or how often each code occurs in an artifact."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cypherforge.core.cli_support import (
+    DatabaseOption,
+    JsonOption,
+    LimitOption,
+    UserOption,
+    emit_json,
+)
+from cypherforge.core.errors import UsageError
+from cypherforge.diagnosis.diagnose import diagnose
+from cypherforge.diagnosis.model import Fault
+from cypherforge.diagnosis.tally import read_pairs, tally
+from cypherforge.graph.base import Graph
+from cypherforge.graph.schema import Schema
+
+
+def diagnose_command(
+    draft: Annotated[
+        str,
+        typer.Argument(help="The draft; or, alone, an artifact or file of drafts with golds."),
+    ],
+    gold: Annotated[str | None, typer.Argument(help="The gold.")] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", help="Confirm the faults by running the repairs here.")
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option("--schema", help="A schema file, or a folder of NAME.json, one a graph."),
+    ] = None,
+    limit: LimitOption = None,
+    database: DatabaseOption = None,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Name the faults of a draft in the order of repair, or count those of many drafts.
+
+    Exit code 0: no fault; 1: some.
+
+    Example: cypherforge diagnose "MATCH (m)-[:ACTED_IN]->(p) RETURN p" "MATCH (p)-[:ACTED_IN]->(m)
+    RETURN p" --graph example
+    """
+    with _opened(graph, database, user) as opened:
+        schemas = _schemas(schema)
+        if gold is not None:
+            if isinstance(schemas, dict):
+                raise UsageError("one pair takes one schema", where=str(schema))
+            known = schemas or (opened.schema() if opened is not None else None)
+            faults = diagnose(draft, gold, opened, known)
+            if as_json:
+                emit_json({"faults": [fault.to_json() for fault in faults]})
+            else:
+                sys.stdout.write(_page(draft, faults))
+            raise typer.Exit(1 if faults else 0)
+        pairs = read_pairs(Path(draft))[:limit]
+        if schemas is None and opened is not None:
+            schemas = opened.schema()
+        counted = tally(pairs, opened, schemas)
+    if as_json:
+        emit_json(counted.to_json())
+    else:
+        sys.stdout.write(counted.to_text() + "\n")
+
+
+def _page(draft: str, faults: list[Fault]) -> str:
+    if not faults:
+        return "no fault\n"
+    lines = []
+    for number, fault in enumerate(faults, 1):
+        state = {True: "confirmed", False: "not confirmed", None: "not run"}[fault.confirmed]
+        lines.append(f"{number}. {fault.code} ({state}): {fault.reason}")
+        lines += [f"   at: {draft[start:end]}" for start, end in fault.spans]
+        if fault.repair is not None:
+            lines.append(f"   repaired so far: {fault.repair}")
+    return "\n".join(lines) + "\n"
+
+
+def _opened(
+    spec: str | None, database: str | None, user: str | None
+) -> AbstractContextManager[Graph | None]:
+    if spec is None:
+        return nullcontext()
+    from cypherforge.graph.connect import connect
+
+    return connect(spec, database=database, user=user)
+
+
+def _schemas(path: Path | None) -> Schema | dict[str, Schema] | None:
+    if path is None:
+        return None
+    if path.is_dir():
+        return {file.stem: Schema.parse(file) for file in sorted(path.glob("*.json"))}
+    return Schema.parse(path)
