@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from typing import Annotated
 import typer
 
 from cypherforge.core.cli_support import DatabaseOption, JsonOption, UserOption
+from cypherforge.core.console import echo, echo_json
 from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.files import decode, loads, read_bytes, read_text
 from cypherforge.cypher.tokens import Tokens
@@ -156,23 +156,18 @@ def _bad_row(item: Item) -> Verdict:
 
 def _print(item: Item, verdict: Verdict, as_json: bool) -> None:
     if as_json:
-        text = json.dumps(verdict.to_json(), ensure_ascii=False)
-        try:
-            text.encode(sys.stdout.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = json.dumps(verdict.to_json())
-        sys.stdout.write(text + "\n")
+        echo_json(verdict.to_json(), indent=None)
         return
-    sys.stdout.write(f"{item.where}: {'ok' if verdict.ok else 'not ok'}\n")
+    echo(f"{item.where}: {'ok' if verdict.ok else 'not ok'}")
     for finding in verdict.findings:
         place = ""
         if finding.span is not None and item.query:
             line = item.query.count("\n", 0, finding.span[0]) + 1
             column = finding.span[0] - (item.query.rfind("\n", 0, finding.span[0]) + 1) + 1
             place = f" at {line}:{column}"
-        sys.stdout.write(f"  {finding.severity} {finding.code}{place}: {finding.message}\n")
+        echo(f"  {finding.severity} {finding.code}{place}: {finding.message}")
         if finding.suggestion:
-            sys.stdout.write(f"    try: {finding.suggestion}\n")
+            echo(f"    try: {finding.suggestion}")
 
 
 def _opened(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +13,8 @@ from cypherforge.core.cli_support import (
     JsonOption,
     LimitOption,
     UserOption,
-    emit_json,
 )
+from cypherforge.core.console import echo, echo_json
 from cypherforge.core.errors import UsageError
 from cypherforge.diagnosis.diagnose import diagnose
 from cypherforge.diagnosis.model import Fault
@@ -57,23 +56,23 @@ def diagnose_command(
             known = schemas or (opened.schema() if opened is not None else None)
             faults = diagnose(draft, gold, opened, known)
             if as_json:
-                emit_json({"faults": [fault.to_json() for fault in faults]})
+                echo_json({"faults": [fault.to_json() for fault in faults]})
             else:
-                sys.stdout.write(_page(draft, faults))
+                echo(_page(draft, faults))
             raise typer.Exit(1 if faults else 0)
         pairs = read_pairs(Path(draft))[:limit]
         if schemas is None and opened is not None:
             schemas = opened.schema()
         counted = tally(pairs, opened, schemas)
     if as_json:
-        emit_json(counted.to_json())
+        echo_json(counted.to_json())
     else:
-        sys.stdout.write(counted.to_text() + "\n")
+        echo(counted.to_text())
 
 
 def _page(draft: str, faults: list[Fault]) -> str:
     if not faults:
-        return "no fault\n"
+        return "no fault"
     lines = []
     for number, fault in enumerate(faults, 1):
         state = {True: "confirmed", False: "not confirmed", None: "not run"}[fault.confirmed]
@@ -81,7 +80,7 @@ def _page(draft: str, faults: list[Fault]) -> str:
         lines += [f"   at: {draft[start:end]}" for start, end in fault.spans]
         if fault.repair is not None:
             lines.append(f"   repaired so far: {fault.repair}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _opened(
