@@ -332,7 +332,7 @@ def parse_datetime(text: str) -> DateTime:
 def parse_duration(text: str) -> Duration:
     """An ISO duration; months, days and seconds stay apart. Raises ``ValueError``."""
     match = _matched(_DURATION_RE, text)
-    if text.rstrip("T")[-1] == "P":
+    if text[-1] in "PT":
         raise ValueError(f"not ISO 8601: {text!r}")
     sign = -1 if match[1] else 1
     years, months, weeks, days, hours, minutes = (
