@@ -10,6 +10,7 @@ from typing import Any, Literal
 from cypherforge.core.datasets import Example
 from cypherforge.core.errors import (
     CypherForgeError,
+    EnvironmentFault,
     ModelAnswerError,
     QueryError,
     QueryRefused,
@@ -200,8 +201,12 @@ class Bench:
                 draft_result=result,
                 gold_result=gold_result,
             )
-        except QueryError as error:
-            return (FaultRow("unknown", None, f"diagnosis stopped: {error.message}"),)
+        except EnvironmentFault:
+            raise
+        except Exception as error:  # noqa: BLE001
+            # One odd draft must not end a run of hours: the failure is kept, and says so.
+            reason = f"diagnosis stopped: {type(error).__name__}: {error}"
+            return (FaultRow("unknown", None, reason),)
         return tuple(FaultRow(f.code, f.confirmed, f.reason) for f in found)
 
     def _sample(self, result: Result | None) -> tuple[Any, ...]:

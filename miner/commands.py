@@ -74,7 +74,10 @@ LiteralsOption = Annotated[
     str, typer.Option("--literals", help="Literals the subset must hold: all, once or none.")
 ]
 HeldoutOption = Annotated[
-    int, typer.Option("--heldout", min=1, help="Prove on at most so many held-out questions.")
+    int | None,
+    typer.Option(
+        "--heldout", min=1, help="Prove on at most so many held-out questions.", show_default="100"
+    ),
 ]
 RecordOption = Annotated[
     Path | None, typer.Option("--record", help="Add every answer to this recording.")
@@ -89,11 +92,20 @@ PriceOption = Annotated[
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Questions at once.")]
 TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds a query may take.")]
 TriesOption = Annotated[
-    int, typer.Option("--tries", min=1, help="Held-out failures, and passes, tried for one rule.")
+    int | None,
+    typer.Option(
+        "--tries",
+        min=1,
+        help="Held-out failures, and passes, tried for one rule.",
+        show_default="12",
+    ),
 ]
 BudgetOption = Annotated[
     int, typer.Option("--token-budget", min=1, help="Prompt tokens of the chosen rules together.")
 ]
+
+
+HELDOUT, TRIES = 100, 12
 
 
 def mine_command(
@@ -105,9 +117,9 @@ def mine_command(
     embed: EmbedOption = "wordllama",
     out: OutOption = None,
     limit: LimitOption = None,
-    heldout: HeldoutOption = 100,
+    heldout: HeldoutOption = None,
     literals: LiteralsOption = "once",
-    tries: TriesOption = 12,
+    tries: TriesOption = None,
     token_budget: BudgetOption = 600,
     seed: SeedOption = 0,
     record: RecordOption = None,
@@ -136,6 +148,9 @@ def mine_command(
         dataset = dataset or example_folder() / "questions.jsonl"
         graph = graph or [EXAMPLE]
         model = model or f"recorded:{EXAMPLE}"
+        # Recording the example anew must fit into half an hour of a small local model.
+        heldout, tries = heldout or 60, tries or 6
+    heldout, tries = heldout or HELDOUT, tries or TRIES
     if dataset is None or not graph or model is None:
         raise UsageError(
             "mine needs a dataset, a graph and a model",
@@ -332,7 +347,7 @@ def prove_command(
     graph: GraphsOption,
     model: Annotated[str, typer.Option("--model", help="Backbone that drafts.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the artifacts.")],
-    tries: TriesOption = 12,
+    tries: TriesOption = None,
     token_budget: BudgetOption = 600,
     seed: SeedOption = 0,
     record: RecordOption = None,
@@ -353,6 +368,7 @@ def prove_command(
     source = stage_input(rules, "checked")
     asked = stage_input(questions, "questions")
     specs = graph_specs(graph or [], sorted({e.graph for e in read_examples(asked, "heldout")}))
+    tries = tries or TRIES
     options = ProveOptions(failures=tries, passes=tries, token_budget=token_budget, seed=seed)
     remembered = {
         "rules": source.digest,

@@ -41,7 +41,8 @@ def _failures(c: Mapping[str, Any]) -> str:
         "  " + ", ".join(f"{kinds[k]} {n}" for k, n in c["failures"].items()),
     ]
     if c["codes"]:
-        rows = [(code, str(count)) for code, count in c["codes"].items()]
+        ranked = sorted(c["codes"].items(), key=lambda item: (-item[1], item[0]))
+        rows = [(code, str(count)) for code, count in ranked]
         lines += ["", _indent(format_table(["fault", "drafts"], rows))]
         lines.append(f"  {c['confirmed']} of {failed} confirmed by executing the repair")
     return "\n".join(lines)

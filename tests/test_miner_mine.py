@@ -59,7 +59,12 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
 
 def run(arguments: list[str], cache: Path, **more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        arguments, env=environment(cache, **more), capture_output=True, text=True, timeout=300
+        arguments,
+        env=environment(cache, **more),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
 
@@ -69,9 +74,7 @@ def digests(run_folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def mined(
-    films: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
+def mined(films: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One undisturbed run, for the tests that look at its outcome."""
     served = world.ModelServer()
     folder = tmp_path_factory.mktemp("undisturbed")
@@ -114,9 +117,7 @@ def test_the_bundle_carries_the_evidence(mined: dict[str, Any]) -> None:
 
 def test_run_again_it_is_done_at_once(mined: dict[str, Any], films: dict[str, Path]) -> None:
     asked = mined["server"].asked.total()
-    again = run(
-        command(films, mined["server"].url, mined["run"]), mined["run"].parent / "cache"
-    )
+    again = run(command(films, mined["server"].url, mined["run"]), mined["run"].parent / "cache")
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("already done") == 6
     assert mined["server"].asked.total() == asked
@@ -203,7 +204,11 @@ def test_an_unreachable_model_is_one_line_and_loses_nothing(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["mine", "--dataset", "nowhere.jsonl", "--graph", "example", "--model", "none"], 2, "nowhere"),
+        (
+            ["mine", "--dataset", "nowhere.jsonl", "--graph", "example", "--model", "none"],
+            2,
+            "nowhere",
+        ),
         (["mine"], 2, "mine example"),
         (["mine", "other"], 2, "other"),
         (["mine", "example", "--agent", "magic"], 2, "handoff:DIR"),

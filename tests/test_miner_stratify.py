@@ -110,9 +110,7 @@ def test_cypherbench_train_is_covered_whole(shared: Path) -> None:
     assert alone <= chosen
     # No question is brought back in vain: each backfilled one is the only holder of a literal here.
     assert {c.example.id for c in result.chosen if c.reason == "backfilled"} <= alone
-    schema = json.loads(
-        (shared / "data" / "cypherbench" / "schemas" / "art.json").read_text()
-    )
+    schema = json.loads((shared / "data" / "cypherbench" / "schemas" / "art.json").read_text())
     declared = {entity["label"] for entity in schema["entities"]}
     used = {
         name
