@@ -1,10 +1,14 @@
 """The configuration file: which one, what it may say, and what it becomes."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from cypherforge.core.cli_support import RootGroup, lazy_group, new_app
 from cypherforge.core.config import Config, load_config
 from cypherforge.core.errors import InputError, UsageError
 
@@ -92,3 +96,34 @@ def test_bad_files_are_one_line_with_the_way_out(home: Path) -> None:
     file.write_text("[mime]\nlimit = 1")
     with pytest.raises(UsageError, match="no command 'mime'.*mine"):
         load_config().default_map(["mine"])
+
+
+def show(
+    graphs: Annotated[list[str] | None, typer.Option("--graph")] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+    limit: int = 1,
+) -> None:
+    """A command like ours: names of options are not names of parameters."""
+    typer.echo(f"{graphs} {as_json} {limit}")
+
+
+def test_the_command_line_takes_the_file_s_options_by_their_names(home: Path) -> None:
+    table = {"show": (f"{__name__}:show", "x"), "rules list": (f"{__name__}:show", "x")}
+    app = new_app(cls=lazy_group(table, {"rules": "x"}, RootGroup))
+    app.callback()(lambda: None)
+
+    def run(text: str, *words: str) -> str:
+        (home / "cypherforge.toml").write_text(text)
+        result = CliRunner().invoke(app, list(words))
+        return f"{result.exit_code} {result.output.strip()}"
+
+    general = 'graph = "bolt://h"\njson = true\nlimit = 5\nunknown-here = 1\n'
+    assert run(general, "show") == "0 ['bolt://h'] True 5"
+    assert run(general, "show", "--graph", "a", "--limit", "7") == "0 ['a'] True 7"
+    assert run(general + "[rules.list]\nlimit = 6\n", "rules", "list") == "0 ['bolt://h'] True 6"
+    assert run(general + "[rules.list]\nlimit = 6\n", "show") == "0 ['bolt://h'] True 5"
+    wrong = run("[show]\nlimt = 6\n", "show")
+    assert wrong.startswith("2 error: cypherforge.toml: 'show' has no option 'limt' (it has graph")
+    assert run("[sow]\nlimit = 6\n", "show").startswith(
+        "2 error: cypherforge.toml: no command 'sow'"
+    )

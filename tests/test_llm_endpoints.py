@@ -351,7 +351,7 @@ def test_a_hanging_model_times_out(server: Server) -> None:
         return 200, {}, completion("late")
 
     server.reply = reply
-    with pytest.raises(ModelUnavailable, match=r"no answer within 0.2 s.*--timeout"):
+    with pytest.raises(ModelUnavailable, match=r"no answer within 0.2 s.*MODEL_TIMEOUT"):
         model_at(server, timeout=0.2).chat(ASK)
     release.set()
     assert len(server.bodies) == 2

@@ -22,6 +22,7 @@ from cypherforge.core.console import echo, error_line
 from cypherforge.core.errors import BudgetExhausted, CypherForgeError
 
 INTERRUPTED = 130
+_CONFIG = "cypherforge.config"
 
 # ---------------------------------------------------------------- options that many commands take
 
@@ -93,6 +94,29 @@ def tolerate_narrow_code_pages() -> None:
 # ---------------------------------------------------------------- lazy groups
 
 
+def apply_config(ctx: Any, name: str, command: Any) -> None:
+    """Turn the configuration's option names into defaults of this command's parameters.
+
+    Raises UsageError for an option in the command's own table that it does not have.
+    """
+    config = ctx.meta.get(_CONFIG)
+    options = (ctx.default_map or {}).get(name)
+    if config is None or not options or isinstance(command, TyperGroup):
+        return
+    path = " ".join([*ctx.command_path.split()[1:], name])
+    by_option = {
+        text.lstrip("-").replace("-", "_"): param for param in command.params for text in param.opts
+    }
+    config.check_own(path, by_option)
+    defaults = {}
+    for key, value in options.items():
+        if key in by_option:
+            param = by_option[key]
+            many = getattr(param, "multiple", False) and not isinstance(value, list)
+            defaults[param.name] = [value] if many else value
+    ctx.default_map[name] = defaults
+
+
 class LazyGroup(TyperGroup):
     """A command group that imports a command when it is called, not when it is listed.
 
@@ -101,6 +125,7 @@ class LazyGroup(TyperGroup):
     """
 
     targets: Mapping[str, tuple[str, str]] = {}
+    paths: tuple[str, ...] = ()
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All names, in the order of the table."""
@@ -110,7 +135,10 @@ class LazyGroup(TyperGroup):
         """The command, imported now; None if there is none of that name."""
         if cmd_name not in self.commands and cmd_name in self.targets:
             self.commands[cmd_name] = load_command(cmd_name, self.targets[cmd_name][0])
-        return super().get_command(ctx, cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            apply_config(ctx, cmd_name, command)
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands with the table's help, importing none."""
@@ -133,8 +161,17 @@ class RootGroup(LazyGroup):
         return super().main(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run one command; see the error tree for the exit codes."""
+        """Run one command; see the error tree for the exit codes.
+
+        Options that are not typed come from the configuration file, where there is one.
+        """
+        # Imported here, for --help needs no configuration and has to be fast.
+        from cypherforge.core.config import load_config
+
         try:
+            config = load_config()
+            ctx.meta[_CONFIG] = config
+            ctx.default_map = config.default_map(self.paths)
             return super().invoke(ctx)
         except BudgetExhausted as error:
             echo(error_line(error), sys.stderr)
@@ -193,6 +230,7 @@ def lazy_group(
 
     class Group(base):  # type: ignore[valid-type,misc]
         targets = own
+        paths = tuple(table)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             if cmd_name in below and cmd_name not in self.commands:

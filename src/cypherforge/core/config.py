@@ -48,6 +48,20 @@ class Config:
             found.update({_name(k): v for k, v in table.items() if not isinstance(v, Mapping)})
         return found
 
+    def check_own(self, command: str, known: Iterable[str]) -> None:
+        """Raises UsageError where the command's own table has an option that is not ``known``."""
+        table: Any = self.values
+        for word in command.split():
+            table = table.get(word, {})
+        names = sorted(known)
+        for key, value in table.items():
+            if not isinstance(value, Mapping) and _name(key) not in names:
+                raise UsageError(
+                    f"{command!r} has no option {key!r}",
+                    where=str(self.path),
+                    hint=f"it has {', '.join(name.replace('_', '-') for name in names)}",
+                )
+
     def default_map(self, commands: Iterable[str]) -> dict[str, Any]:
         """What click takes as defaults, for these commands. Raises UsageError for a table of no command."""
         known = set(commands)

@@ -61,7 +61,7 @@ class AnthropicEndpoint:
                 f"no answer within {self._timeout:g} s",
                 kind="timeout",
                 where=self.where,
-                hint="give it more time: --timeout SECONDS",
+                hint="give it more time: CYPHERFORGE_MODEL_TIMEOUT=SECONDS",
             ) from None
         except anthropic.APIConnectionError as error:
             raise no_connection(error, self.where, self._key) from None

@@ -172,7 +172,7 @@ class OpenAIEndpoint:
             f"no answer within {self._timeout:g} s",
             kind="timeout",
             where=self.where,
-            hint="give it more time: --timeout SECONDS, or fewer --workers",
+            hint="give it more time: CYPHERFORGE_MODEL_TIMEOUT=SECONDS, or fewer --workers",
         )
 
     def _unreachable(self, error: openai.APIConnectionError) -> AttemptFailed:

@@ -81,6 +81,19 @@ def parse_spec(spec: str) -> ModelSpec:
     raise UsageError(f"not a model: {spec!r}", hint=_HINT)
 
 
+def _seconds(timeout: float | None) -> float:
+    text = os.environ.get("CYPHERFORGE_MODEL_TIMEOUT", "180") if timeout is None else str(timeout)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e6:
+        raise UsageError(
+            f"not a number of seconds: {text!r}", hint="CYPHERFORGE_MODEL_TIMEOUT=180, for example"
+        )
+    return seconds
+
+
 class NoModel:
     """What ``none`` opens: it cannot be asked."""
 
@@ -100,14 +113,14 @@ def open_model(
     meter: Meter | None = None,
     prices: Prices | None = None,
     progress: Progress | None = None,
-    timeout: float = 180.0,
+    timeout: float | None = None,
     record_command: str = "",
 ) -> ChatModel:
     """The model of a spec, from outside in: recording, cache, more room, retries, budget and meter, endpoint.
 
     ``cache`` is a folder, ``record`` a file that all answers are added to, with ``record_command`` for those who
     miss one later. ``progress`` is told of every wait; ``timeout`` is in seconds an
-    attempt. Raises UsageError (not a spec, a money budget without a price), InputError (script, recording).
+    attempt (``CYPHERFORGE_MODEL_TIMEOUT``, else 180). Raises UsageError (not a spec, a money budget without a price), InputError (script, recording).
     """
     parsed = parse_spec(spec)
     meter = meter if meter is not None else Meter()
@@ -131,7 +144,7 @@ def open_model(
             budget=budget,
             prices=prices,
             progress=progress,
-            timeout=timeout,
+            timeout=_seconds(timeout),
         )
     if budget is not None:
         budget.check_price(model.name)
@@ -151,7 +164,7 @@ def open_embedder(
     budget: Budget | None = None,
     prices: Prices | None = None,
     progress: Progress | None = None,
-    timeout: float = 180.0,
+    timeout: float | None = None,
 ) -> Embedder:
     """``wordllama`` (offline), ``tfidf`` (weights from ``corpus``), ``openai:NAME`` or NAME@URL.
 
@@ -172,5 +185,10 @@ def open_embedder(
             f"not an embedder: {spec!r}", hint="write wordllama, tfidf, openai:NAME or NAME@URL"
         )
     return embeddings.EndpointEmbedder(
-        parsed, meter=meter, budget=budget, prices=prices, progress=progress, timeout=timeout
+        parsed,
+        meter=meter,
+        budget=budget,
+        prices=prices,
+        progress=progress,
+        timeout=_seconds(timeout),
     )
