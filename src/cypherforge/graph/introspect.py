@@ -45,6 +45,9 @@ SAMPLE = 100_000
 #: Example values a property, the length a text may have to be one, and how many are looked at.
 EXAMPLES, EXAMPLE_LENGTH, EXAMPLE_POOL = 3, 60, 20
 
+#: Seconds a query may take: reading a whole label takes longer than answering a question.
+TIMEOUT = 60.0
+
 _ALL_ROWS = 10_000_000
 _UNSHOWN = ("LIST", "VECTOR", "BYTES", "POINT", "MAP", "UNKNOWN")
 
@@ -91,6 +94,7 @@ def introspect(
     sample: int = SAMPLE,
     policy: ValuePolicy = ALL_VALUES,
     examples: int = EXAMPLES,
+    timeout: float = TIMEOUT,
 ) -> Schema:
     """Return the schema of a graph.
 
@@ -98,10 +102,10 @@ def introspect(
     types are always complete. ``policy`` names the properties whose values are not to be read, and
     ``examples`` is the number of example values of the others, the most frequent first. What the
     server lacks or refuses costs a warning in the schema, not the schema; a property that cannot be
-    read has the type ``UNKNOWN``. Raises ``GraphUnavailable``, and ``QueryTimeout`` if even counting
-    takes too long.
+    read has the type ``UNKNOWN``. ``timeout`` holds for each query, in seconds. Raises
+    ``GraphUnavailable``, and ``QueryTimeout`` if even counting takes too long.
     """
-    return _Introspection(graph, sample, policy, examples).run()
+    return _Introspection(graph, sample, policy, examples, timeout).run()
 
 
 def value_type(value: Any) -> str:
@@ -152,7 +156,10 @@ def example_value(value: Any) -> Scalar | None:
 
 
 class _Introspection:
-    def __init__(self, graph: Graph, sample: int, policy: ValuePolicy, examples: int) -> None:
+    def __init__(
+        self, graph: Graph, sample: int, policy: ValuePolicy, examples: int, timeout: float
+    ) -> None:
+        self.timeout = timeout
         self.graph = graph
         self.neo4j = graph.engine.startswith("neo4j")
         self.sample = sample if sample >= 0 else None
@@ -198,7 +205,8 @@ class _Introspection:
         )
 
     def rows(self, query: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        return list(self.graph.run(query, parameters or None, limit=_ALL_ROWS).rows)
+        result = self.graph.run(query, parameters or None, timeout=self.timeout, limit=_ALL_ROWS)
+        return list(result.rows)
 
     def attempt(self, query: str, what: str, **parameters: Any) -> list[tuple[Any, ...]] | None:
         """Run what the server may lack or refuse; None, and one warning, if it does."""
@@ -343,7 +351,7 @@ class _Introspection:
         if self.sample is not None and count > self.sample:
             return None
         try:
-            return reciprocity_of(self.graph, name)
+            return reciprocity_of(self.graph, name, timeout=self.timeout)
         except QueryTimeout:
             self.warnings.append(f"the reciprocity of {name} takes too long to count")
             return None

@@ -22,10 +22,14 @@ from cypherforge.graph.schema import Label, Pattern, Property, RelType, Scalar, 
 
 #: Example values a property in the compact form, and the characters of each that are shown.
 SHOWN_VALUES, SHOWN_LENGTH = 3, 40
+#: Properties that come with their label as long as the label itself fits a budget.
+AT_ONCE = 2
+
+_AIMS = 20
 
 _Owner = TypeVar("_Owner", Label, RelType)
 
-_PIECES = re.compile(r"[A-Za-z]+|\d|[^\x00-\x7f]|[^\sA-Za-z\d]|\n|[^\S\n]{2,}")
+_PIECES = re.compile(r"[A-Za-z]+|\d|[^\x00-\x7f]|[^\sA-Za-z\d\x80-\U0010ffff]+|\n|[^\S\n]{2,}")
 _HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
@@ -45,15 +49,15 @@ class Rendering:
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text from above, for a tokenizer we do not have.
 
-    A word part counts a token per six letters (``camelCase`` is two parts), a digit, a mark, a line
-    end and a character outside ASCII one each.
+    A word part counts a token per six letters (``camelCase`` is two parts), a run of marks one per
+    two, a digit, a line end and a character outside ASCII one each.
     """
     total = 0
     for piece in _PIECES.findall(text):
         if piece[0].isascii() and piece[0].isalpha():
             total += sum(-(-len(part) // 6) for part in _HUMPS.findall(piece))
         else:
-            total += 1
+            total += -(-len(piece) // 2) if piece[0].isascii() and not piece.isspace() else 1
     return total
 
 
@@ -93,8 +97,8 @@ def render_schema(
     """Render a schema in ``compact``, ``raw`` (the text as it was given) or one of the formats.
 
     With a ``budget`` in tokens (as ``count`` counts them) the least important is left out: first
-    properties (sparse ones, then those beyond the first few of each label), then endpoint pairs,
-    types and labels with the fewest nodes; the text ends with what was left out where the format
+    properties (sparse ones, then those beyond the first two of each label), then the labels with
+    the fewest nodes and what joins them; the text ends with what was left out where the format
     has comments. ``policy`` holds for example values in every format. Raises ``UsageError`` if the
     format is unknown, if ``raw`` has no text, or if not even one label fits.
     """
@@ -115,22 +119,26 @@ def render_schema(
             body += "\n" + _left_out(items[kept:])
         return body, count(body)
 
-    low, high = 0, len(items) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fitted(middle)[1] <= budget:
-            low = middle
+    kept, text = 0, ""
+    low, high, size_low, size_high = 0, len(items), 0, tokens
+    for turn in range(_AIMS):
+        if high - low <= 1 or size_low >= 0.98 * budget:
+            break
+        # Sizes grow almost in line with the items, so aim a little low; halve where that fails.
+        share = (0.99 * budget - size_low) / (size_high - size_low) if turn < _AIMS // 2 else 0.5
+        middle = min(max(low + int((high - low) * share), low + 1), high - 1)
+        body, size = fitted(middle)
+        if size <= budget:
+            low, size_low, kept, text, tokens = middle, size, middle, body, size
         else:
-            high = middle - 1
-    text, tokens = fitted(low)
-    if tokens > budget or low == 0:
+            high, size_high = middle, size
+    if kept == 0:
         raise UsageError(
             f"a budget of {budget} tokens does not hold one label of this schema",
             hint="raise the budget, or narrow the schema to the labels that matter",
         )
-    return Rendering(
-        text, tuple(_display(item) for item in sorted(items[low:], key=_order)), tokens
-    )
+    dropped = sorted(items[kept:], key=_order)
+    return Rendering(text, tuple(_display(item) for item in dropped), tokens)
 
 
 def _raw(
@@ -170,8 +178,9 @@ _Item = tuple[str, str | Pattern, str]
 def _by_importance(schema: Schema) -> list[_Item]:
     """Return everything that can be left out, the most important first.
 
-    Labels with the most nodes come first, each pattern as soon as both its labels are there; then
-    properties in rounds, one an owner, keys and common properties before sparse ones.
+    Labels with the most nodes come first, each with its first properties (keys, then the commonest)
+    and with the patterns to labels before it; then further properties in rounds, one an owner, and
+    sparse ones last.
     """
     place: dict[str, int] = {"": -1}
     ranked = sorted(schema.labels.values(), key=lambda x: (-(x.count or 0), x.name))
@@ -183,37 +192,58 @@ def _by_importance(schema: Schema) -> list[_Item]:
     for pattern in waiting:
         last = max((pattern.start, pattern.end), key=lambda name: place[name])
         by_last.setdefault(last, []).append(pattern)
-    for label in ranked:
-        items.append(("label", label.name, ""))
-        items += [("pattern", pattern, "") for pattern in by_last.get(label.name, ())]
-    items += [("pattern", pattern, "") for pattern in by_last.get("", ())]
-    items += [
-        ("type", rel.name, "") for rel in schema.types.values() if not schema.patterns_of(rel.name)
-    ]
     keyed = {(c.entity, c.name, key) for c in schema.constraints for key in c.properties}
     rounds: list[tuple[int, int, str, _Item]] = []
+    first: dict[tuple[str, str], list[_Item]] = {}
     for kind, entity, owners in (
-        ("label-property", "NODE", schema.labels.values()),
-        ("type-property", "RELATIONSHIP", schema.types.values()),
+        ("label-property", "NODE", list[Label | RelType](schema.labels.values())),
+        ("type-property", "RELATIONSHIP", list[Label | RelType](schema.types.values())),
     ):
         for owner in owners:
-            best = sorted(
-                owner.properties,
-                key=lambda p: (
-                    p.sparse,
-                    (entity, owner.name, p.name) not in keyed,
-                    -(p.coverage if p.coverage is not None else 1.0),
-                    p.name,
-                ),
-            )
-            for turn, item in enumerate(best):
-                # Sparse properties go before any other, whatever their turn.
-                late = turn + (10_000 if item.sparse else 0)
-                rounds.append(
-                    (late, kind == "type-property", owner.name, (kind, owner.name, item.name))
-                )
-    items += [entry[3] for entry in sorted(rounds, key=lambda r: r[:3] + (r[3][2],))]
+            for turn, item in enumerate(_ranked(owner, entity, keyed)):
+                entry: _Item = (kind, owner.name, item.name)
+                if turn < AT_ONCE and not item.sparse:
+                    first.setdefault((kind, owner.name), []).append(entry)
+                else:  # sparse properties go before any other, whatever their turn
+                    late = turn + (10_000 if item.sparse else 0)
+                    rounds.append((late, kind == "type-property", owner.name, entry))
+    seen: set[str] = set()
+
+    def add_type(name: str) -> None:
+        if name not in seen:
+            seen.add(name)
+            items.extend(first.get(("type-property", name), ()))
+
+    for label in ranked:
+        items.append(("label", label.name, ""))
+        items += first.get(("label-property", label.name), ())
+        for pattern in by_last.get(label.name, ()):
+            items.append(("pattern", pattern, ""))
+            add_type(pattern.type)
+    for pattern in by_last.get("", ()):
+        items.append(("pattern", pattern, ""))
+        add_type(pattern.type)
+    for rel in schema.types.values():
+        if not schema.patterns_of(rel.name):
+            items.append(("type", rel.name, ""))
+            add_type(rel.name)
+    items += [entry[3] for entry in sorted(rounds, key=lambda r: (*r[:3], r[3][2]))]
     return items
+
+
+def _ranked(
+    owner: Label | RelType, entity: str, keyed: set[tuple[str, str, str]]
+) -> list[Property]:
+    """Return the properties of an owner, keys first, then the commonest, sparse ones last."""
+    return sorted(
+        owner.properties,
+        key=lambda p: (
+            p.sparse,
+            (entity, owner.name, p.name) not in keyed,
+            -(p.coverage if p.coverage is not None else 1.0),
+            p.name,
+        ),
+    )
 
 
 def _subset(schema: Schema, items: list[_Item]) -> Schema:

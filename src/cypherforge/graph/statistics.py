@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from cypherforge.core.errors import InputError, QueryError, QueryTimeout
 from cypherforge.core.files import atomic_write, dumps, loads, read_text
 from cypherforge.cypher.names import quote_name
-from cypherforge.graph.introspect import SAMPLE, example_value, introspect
+from cypherforge.graph.introspect import SAMPLE, TIMEOUT, example_value, introspect
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Label, Property, RelType, Scalar, Schema
 
@@ -104,18 +104,19 @@ class Statistics:
             raise InputError(f"not statistics: {type(error).__name__} {error}") from error
 
 
-def reciprocity_of(graph: Graph, rel_type: str) -> float | None:
+def reciprocity_of(graph: Graph, rel_type: str, *, timeout: float = TIMEOUT) -> float | None:
     """Return the share of a type's edges that are also stored reversed.
 
     An edge from a node to itself says nothing of direction and is not counted; None if there is no
     other edge. CypherGuard, section on RedirectSelfLoops: mutual types such as ``KNOWS`` are near 1.
     """
     name = quote_name(rel_type)
-    total = graph.run(f"MATCH (a)-[r:{name}]->(b) WHERE a <> b RETURN count(r)").rows[0][0]
+    query = f"MATCH (a)-[r:{name}]->(b) WHERE a <> b RETURN count(r)"
+    total = graph.run(query, timeout=timeout).rows[0][0]
     if not total:
         return None
     query = f"MATCH (a)-[r:{name}]->(b)-[s:{name}]->(a) WHERE a <> b RETURN count(DISTINCT r)"
-    return float(graph.run(query).rows[0][0]) / float(total)
+    return float(graph.run(query, timeout=timeout).rows[0][0]) / float(total)
 
 
 def collect_statistics(
@@ -173,7 +174,7 @@ def _measure(
             columns += ["min(v)", "max(v)"]
         query = f"{match} WITH {dotted} AS v{bound} RETURN {', '.join(columns)}"
         try:
-            row = graph.run(query).rows[0]
+            row = graph.run(query, timeout=TIMEOUT).rows[0]
         except (QueryTimeout, QueryError):
             count = round((item.coverage or 0.0) * total)
             row = (count,)

@@ -23,6 +23,7 @@ from rapidfuzz import fuzz, process
 from cypherforge.core.errors import InputError, QueryError, UsageError
 from cypherforge.core.files import atomic_write, digest, dumps, loads, read_text
 from cypherforge.cypher.names import quote_name
+from cypherforge.graph.introspect import TIMEOUT
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Label, RelType, Schema
 
@@ -494,7 +495,7 @@ def _read(graph: Graph, place: _Place, max_length: int, max_values: int) -> tupl
     dotted = f"n.{quote_name(name)}"
     query = f"MATCH {match} WHERE {dotted} IS NOT NULL RETURN DISTINCT {dotted} AS v"
     try:
-        result = graph.run(query, limit=max_values)
+        result = graph.run(query, timeout=TIMEOUT, limit=max_values)
     except QueryError as error:
         raise QueryError(
             f"the values of {owner}.{name} cannot be read: {error.message}",

@@ -40,6 +40,7 @@ from cypherforge.graph.schema import (
 )
 from cypherforge.graph.type_names import type_name
 
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 _OWNER_KEYS = {"count", "properties", "reciprocity", "description"}
 _PROPERTY_KEYS = {
     "type", "optional", "coverage", "values", "low", "high", "distinct", "sizes", "description",
@@ -144,8 +145,9 @@ def from_plain(value: Mapping[str, Any]) -> Schema:
 
 
 def matches(text: str, data: object) -> bool:
-    """Return whether this is our own form: a mapping with ``labels`` and only our keys."""
-    return isinstance(data, Mapping) and "labels" in data and set(data) <= _TOP_KEYS
+    """Return whether this is our own form: a mapping whose ``labels`` are a mapping."""
+    labels = data.get("labels") if isinstance(data, Mapping) else None
+    return isinstance(labels, Mapping) and labels.get("type") not in ("node", "relationship")
 
 
 def parse(text: str, data: object) -> Schema:
@@ -160,7 +162,9 @@ def render(schema: Schema) -> str:
 
 def render_yaml(schema: Schema) -> str:
     """Return the schema as YAML, in fixed order."""
-    return yaml.safe_dump(to_plain(schema), sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(
+        to_plain(schema), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
 
 
 def load_yaml(text: str) -> object:
@@ -201,6 +205,10 @@ class _Loader(yaml.SafeLoader):
         return self.construct_mapping(node)
 
 
+class _Dumper(yaml.SafeDumper):
+    """SafeDumper that quotes what this loader, or one of YAML 1.1, would not read as text."""
+
+
 _Loader.yaml_implicit_resolvers = {}
 for _tag, _scalar, _first in (
     ("bool", r"^(?:true|false)$", "tf"),
@@ -208,8 +216,18 @@ for _tag, _scalar, _first in (
     ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
     ("float", r"^[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$", "-+0123456789"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_scalar), list(_first))
+    for _side in (_Loader, _Dumper):
+        _side.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_scalar), list(_first))
 _Loader.add_constructor("tag:yaml.org,2002:map", _Loader._mapping)
+
+
+def _text_node(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # PyYAML folds these into blanks unless the text stands in double quotes, escaped.
+    style = '"' if _UNSAFE.search(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text_node)
 
 
 def _owner_plain(owner: Label | RelType) -> dict[str, Any]:
