@@ -100,6 +100,10 @@ TriesOption = Annotated[
         show_default="12",
     ),
 ]
+RulesOption = Annotated[
+    int | None,
+    typer.Option("--max-rules", min=1, help="Measure only so many rules, the most cited first."),
+]
 BudgetOption = Annotated[
     int, typer.Option("--token-budget", min=1, help="Prompt tokens of the chosen rules together.")
 ]
@@ -120,6 +124,7 @@ def mine_command(
     heldout: HeldoutOption = None,
     literals: LiteralsOption = "once",
     tries: TriesOption = None,
+    max_rules: RulesOption = None,
     token_budget: BudgetOption = 600,
     seed: SeedOption = 0,
     record: RecordOption = None,
@@ -149,7 +154,7 @@ def mine_command(
         graph = graph or [EXAMPLE]
         model = model or f"recorded:{EXAMPLE}"
         # Recording the example anew must fit into half an hour of a small local model.
-        heldout, tries = heldout or 60, tries or 6
+        heldout, tries, max_rules = heldout or 60, tries or 6, max_rules or 8
     heldout, tries = heldout or HELDOUT, tries or TRIES
     if dataset is None or not graph or model is None:
         raise UsageError(
@@ -167,7 +172,13 @@ def mine_command(
         agent=agent,
         embed=embed,
         stratify=StratifyOptions(literals=_literals(literals)),
-        prove=ProveOptions(failures=tries, passes=tries, token_budget=token_budget, seed=seed),
+        prove=ProveOptions(
+            failures=tries,
+            passes=tries,
+            rules=max_rules,
+            token_budget=token_budget,
+            seed=seed,
+        ),
     )
     folder = out or Path("runs") / (name or loaded.name or "mine")
     remembered = {
@@ -348,6 +359,7 @@ def prove_command(
     model: Annotated[str, typer.Option("--model", help="Backbone that drafts.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the artifacts.")],
     tries: TriesOption = None,
+    max_rules: RulesOption = None,
     token_budget: BudgetOption = 600,
     seed: SeedOption = 0,
     record: RecordOption = None,
@@ -369,13 +381,16 @@ def prove_command(
     asked = stage_input(questions, "questions")
     specs = graph_specs(graph or [], sorted({e.graph for e in read_examples(asked, "heldout")}))
     tries = tries or TRIES
-    options = ProveOptions(failures=tries, passes=tries, token_budget=token_budget, seed=seed)
+    options = ProveOptions(
+        failures=tries, passes=tries, rules=max_rules, token_budget=token_budget, seed=seed
+    )
     remembered = {
         "rules": source.digest,
         "questions": asked.digest,
         "graph": specs,
         "model": model,
         "tries": tries,
+        "max_rules": max_rules,
         "token_budget": token_budget,
         "seed": seed,
     }

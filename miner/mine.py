@@ -152,7 +152,7 @@ def projected(dataset: Dataset, schemas: Mapping[str, Any], options: MineOptions
     questions = questions_of(dataset, options)
     subset = stratify(questions.train, options.stratify)
     per_rule = min(options.prove.failures + options.prove.passes, len(questions.heldout))
-    rules = len(mechanisms()) // 3
+    rules = options.prove.rules or len(mechanisms()) // 3
     calls = {
         "collect": len(subset.chosen),
         "prove, zero-shot": len(questions.heldout),

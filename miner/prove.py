@@ -33,12 +33,14 @@ RuledRequest = Callable[[Example, Sequence[Rule]], ChatRequest]
 class ProveOptions:
     """``failures``/``passes``: how many held-out questions of each kind one rule is tried on.
 
+    ``rules``: only so many, the most cited first, are measured; the others stay untested.
     ``token_budget`` bounds the prompt tokens of the chosen set. ``resamples`` and ``seed`` are the
     bootstrap's.
     """
 
     failures: int = 12
     passes: int = 12
+    rules: int | None = None
     token_budget: int = 600
     resamples: int = 2000
     seed: int = 0
@@ -154,7 +156,12 @@ class Prover:
         base = self.arm("zero-shot", self._heldout, ())
         before = {a.id: a for a in base.attempts}
         usable = [e for e in self._heldout if e.id in before]
-        proofs = [self._one(rule, usable, before) for rule in rules]
+        ranked = sorted(rules, key=lambda rule: (-len(rule.cites), rule.id))
+        tested = {rule.id for rule in ranked[: self._options.rules]}
+        proofs = [
+            self._one(rule, usable, before) if rule.id in tested else _untested(rule)
+            for rule in rules
+        ]
         picked = choose(proofs, self._options.token_budget)
         proofs = [replace(p, chosen=p.rule in picked) for p in proofs]
         together = [rule for rule in rules if rule.id in picked]
@@ -182,7 +189,7 @@ class Prover:
         tried_f = draw(failing, self._options.failures, self._options.seed)
         tried_p = draw(passing, self._options.passes, self._options.seed)
         if not tried_f and not tried_p:
-            return RuleProof(rule.id, "untested", 0, 0, (), (), Lift(0, 0, 0), 0)
+            return _untested(rule)
         after = {a.id: a for a in self.arm(rule.id, tried_f + tried_p, [rule]).attempts}
         fixed, broken = _flips(before, after)
         # What was tried stands for all held-out questions of its kind.
@@ -207,6 +214,10 @@ class Prover:
     def _applies(self, rule: Rule, example: Example) -> bool:
         schema: Schema = self._benches[example.graph].schema
         return bool(applicable([rule], schema, example.question))
+
+
+def _untested(rule: Rule) -> RuleProof:
+    return RuleProof(rule.id, "untested", 0, 0, (), (), Lift(0, 0, 0), 0)
 
 
 def draw(examples: Sequence[Example], limit: int, seed: int) -> list[Example]:
