@@ -4,10 +4,13 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from cypherforge.cli import app
 from cypherforge.core.errors import QueryError
 from cypherforge.runtime import doctor
 from cypherforge.runtime.doctor import check_extras, check_graph, check_model, leaving
@@ -153,3 +156,19 @@ def test_what_would_leave_is_said_without_secrets(
     graph: str, model: str, embed: str, lines: list[str]
 ) -> None:
     assert leaving(graph, model, embed) == lines
+
+
+def test_the_configuration_is_shown_as_it_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(
+        'graph = "none"\nembed = "none"\n[mine]\nlimit = 200\n[rules.write]\nagent = "none"\n'
+    )
+    monkeypatch.setenv("CYPHERFORGE_CONFIG", str(path))
+    shown = CliRunner().invoke(app, ["doctor"]).stdout
+    assert f"Options from {path}:" in shown
+    assert shown.endswith(
+        "  --embed none\n  --graph none\n  mine --limit 200\n  rules write --agent none\n"
+    )
+    assert "arcadedb" not in shown

@@ -10,15 +10,16 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from cypherforge import __version__
 from cypherforge.core.cli_support import DatabaseOption, JsonOption, UserOption
+from cypherforge.core.config import load_config
 from cypherforge.core.console import echo, echo_json, format_table
 from cypherforge.core.errors import CypherForgeError, EnvironmentFault, QueryError
 from cypherforge.core.paths import answers_folder
@@ -60,6 +61,8 @@ def doctor(
 ) -> None:
     """Check graph, model, embedder, bundle and extras; say what would leave this machine.
 
+    The options of the configuration file are shown as they are understood.
+
     Exit code 3 if something is missing that the options ask for.
     """
     checks = [
@@ -71,8 +74,15 @@ def doctor(
         *check_extras(),
     ]
     leaves = leaving(graph, model, embed)
+    config = load_config()
     if json:
-        echo_json({"checks": [asdict(check) for check in checks], "leaves_machine": leaves})
+        echo_json(
+            {
+                "checks": [asdict(check) for check in checks],
+                "leaves_machine": leaves,
+                "config": {"path": str(config.path or ""), "values": config.values},
+            }
+        )
     else:
         rows = [[check.status, check.subject, check.detail] for check in checks]
         echo(format_table(["", "what", "found"], rows))
@@ -81,6 +91,9 @@ def doctor(
                 echo(f"\n{check.subject}: {check.fix}")
         echo("\nLeaves this machine: " + ("nothing" if not leaves else ""))
         for line in leaves:
+            echo(f"  {line}")
+        echo(f"\nOptions from {config.path}:" if config.path else "\nOptions from a file: none")
+        for line in option_lines(config.values):
             echo(f"  {line}")
     if any(check.status == "missing" for check in checks):
         raise typer.Exit(EnvironmentFault.exit_code)
@@ -271,6 +284,17 @@ def leaving(graph: str, model: str, embed: str) -> list[str]:
         if parsed.leaves_machine:
             lines.append(f"{what} go to {parsed.destination} ({role} {parsed.name})")
     return lines
+
+
+def option_lines(values: Mapping[str, Any], command: str = "") -> list[str]:
+    """A configuration for people: ``--graph example`` for all, ``mine --limit 200`` for one."""
+    lines = []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            lines += option_lines(value, f"{command}{key} ")
+        else:
+            lines.append(f"{command}--{key.replace('_', '-')} {value}")
+    return sorted(lines, key=lambda line: (not line.startswith("--"), line))
 
 
 def _installed(name: str) -> bool:
