@@ -11,7 +11,9 @@ from cypherforge.cypher.answers import (
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
+from cypherforge.cypher.normal import gold_key, normal_form
 from cypherforge.cypher.parser import parse
+from cypherforge.cypher.render import to_text
 from cypherforge.cypher.shapes import Shape, shape_of
 
 __all__ = [
@@ -24,9 +26,12 @@ __all__ = [
     "apply_edits",
     "extract_candidates",
     "extract_query",
+    "gold_key",
     "last_query",
+    "normal_form",
     "parse",
     "quote_name",
     "quote_string",
     "shape_of",
+    "to_text",
 ]

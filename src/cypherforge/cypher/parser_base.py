@@ -181,9 +181,11 @@ class ParserBase(ABC):
         """Raise for token ``i``."""
         start, end = self.starts[i], self.ends[i]
         token = self.text[start:end]
-        if problem is None:
-            kind = self.kinds[i]
-            problem = _bad(token) if kind == "bad" else None
+        if self.kinds[i] == "bad" and problem is None:
+            problem = _bad(token)
+            if token[0] in "'\"`/":
+                end = start + (2 if token[0] == "/" else 1)
+                expected = ()
         if problem is None:
             problem = f"unexpected {_quoted(token)}" if token else "the query ends too early"
         raise CypherSyntaxError(problem, text=self.text, span=(start, end), expected=expected)
@@ -210,7 +212,7 @@ class ParserBase(ABC):
 
     def refuse_depth(self, i: int) -> NoReturn:
         """Raise because the query nests too deeply at token ``i``."""
-        self.refuse(i, problem=f"too deep: more than {MAX_DEPTH} levels of nesting")
+        self.refuse(i, problem=f"too deep: the query nests more than some {MAX_DEPTH} levels")
 
 
 def integer_value(literal: str) -> int:
@@ -232,8 +234,10 @@ def _quoted(token: str) -> str:
 def _bad(token: str) -> str:
     if token[0].isdigit() or token[0] == ".":
         return f"{_quoted(token)} is not a number"
-    if token in ("'", '"'):
-        return f"the string that starts with {token} is not closed"
-    if token == "`":
+    if token[0] in "'\"":
+        return f"the string that starts with {token[0]} is not closed"
+    if token[0] == "`":
         return "the name that starts with a back-tick is not closed"
+    if token[0] == "/":
+        return "the comment that starts with /* is not closed"
     return f"unexpected {_quoted(token)}: no Cypher token starts with it"

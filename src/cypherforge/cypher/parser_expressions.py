@@ -165,12 +165,13 @@ class ExpressionParser(FormParser):
             self.i += 1
             return ast.IsNormalized(self._from(start), left, word, negated)
         if word == "LABELED" and (kinds[i + 1] in NAMES or kinds[i + 1] in "(!%$"):
-            return ast.LabelTest(self._from(start), left, self.label_expression(), negated)
+            labels = self.label_expression()
+            return ast.LabelTest(self._from(start), left, labels, negated)
         self.i = i
         if negated or not (kind in NAMES or kind in ("(", "!", "%", "$")):
             self.refuse(i, "NULL", "NOT NULL", ":: and a type", "NORMALIZED", "a label")
         labels = self.label_expression()
-        return ast.LabelTest(self._from(start), left, labels)
+        return ast.LabelTest(self._from(start), left, labels, False)
 
     def _from(self, start: int) -> Span:
         return start, self.ends[self.i - 1]
@@ -344,7 +345,7 @@ class ExpressionParser(FormParser):
 
     def _named_float(self, i: int) -> ast.Expression | None:
         """``Infinity``, ``INF``, ``NaN``: no variables in Neo4j unless back-ticked."""
-        if self.kinds[i + 1] in (".", "(", "{"):
+        if self.kinds[i + 1] in ("(", "{"):
             return None
         self.i = i + 1
         value = float("nan" if self.kinds[i] == "NAN" else "inf")

@@ -123,24 +123,31 @@ NAMES = KEYWORDS | {"name"}
 
 _SIGNS = r"<=|>=|<>|=~|\+=|!=|\|\||\.\.|::|[-()\[\]{},.:;=<>+*/%^|&!$@?#~\\]"
 _NUMBER = (
-    r"(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d[\d_]*)?\w*"
-    r"|\d[\d_]*[eE][+-]?\d[\d_]*\w*"
-    r"|\d\w*"
+    r"(?:\d[\d_]*+)?\.\d[\d_]*+(?:[eE][+-]?\d[\d_]*+)?\w*+"
+    r"|\d[\d_]*+[eE][+-]?\d[\d_]*+\w*+"
+    r"|\d\w*+"
 )
+# Possessive loops, and what is not closed taken to the end as one bad token: no text can make the
+# lexer read the same characters again and again.
 _REST = (
-    r"|//[^\n\r]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/"
+    r"|//[^\n\r]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/|/\*[\s\S]*+"
     rf"|{_NUMBER}|{_SIGNS}"
-    r"|'[^'\\]*(?:\\[\s\S][^'\\]*)*'"
-    r'|"[^"\\]*(?:\\[\s\S][^"\\]*)*"'
-    r"|`[^`]*(?:``[^`]*)*`"
+    r"|'[^'\\]*+(?:\\[\s\S][^'\\]*+)*+'|'[\s\S]*+"
+    r'|"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"|"[\s\S]*+'
+    r"|`[^`]*+(?:``[^`]*+)*+`(?!`)|`[\s\S]*+"
     r"|[\s\S]"
 )
-_ASCII = re.compile(r"[ \n\t\r\f\v\x1c-\x1f]+|[A-Za-z_][\w$]*" + _REST)
+_ASCII = re.compile(r"[ \n\t\r\f\v\x1c-\x1f]+|[A-Za-z_][\w$]*+" + _REST)
 
 _DASHES = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _LEFT_HEADS = "\u27e8\u3008\ufe64\uff1c"
 _RIGHT_HEADS = "\u27e9\u3009\ufe65\uff1e"
 
+_CLOSED = re.compile(
+    r"'[^'\\]*+(?:\\[\s\S][^'\\]*+)*+'"
+    r'|"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
+    r"|`[^`]*+(?:``[^`]*+)*+`|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/"
+)
 _INTEGER = re.compile(r"0x(?:_?[0-9a-fA-F])+|0o(?:_?[0-7])+|(?:0|[1-9](?:_?\d)*)")
 _FLOAT = re.compile(
     r"(?:(?:\d(?:_?\d)*)?\._?\d(?:_?\d)*(?:_?[eE][+-]?\d(?:_?\d)*)?"
@@ -163,7 +170,7 @@ def _unicode_pattern() -> re.Pattern[str]:
     start = _ranges(first)
     part = _ranges(sorted(first + later))
     space = r"[\s\u180e]+"
-    return re.compile(rf"{space}|[A-Za-z_{start}][\w${part}]*" + _REST)
+    return re.compile(rf"{space}|[A-Za-z_{start}][\w${part}]*+" + _REST)
 
 
 def _ranges(codes: list[int]) -> str:
@@ -201,9 +208,13 @@ def _classify(piece: str) -> str:
         if _INTEGER.fullmatch(piece):
             return "int"
         return "float" if _FLOAT.fullmatch(piece) else "bad"
-    if len(piece) > 1 and char in "/'\"`":
-        return "" if char == "/" else "name" if char == "`" else "str"
-    if char in "'\"`?#@~\\":
+    if char in "'\"`":
+        if _CLOSED.fullmatch(piece) is None:
+            return "bad"
+        return "name" if char == "`" else "str"
+    if char == "/" and len(piece) > 1:
+        return "" if piece[1] == "/" or _CLOSED.fullmatch(piece) else "bad"
+    if char in "?#@~\\":
         return "bad"
     if char in _DASHES:
         return "-"
