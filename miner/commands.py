@@ -10,6 +10,7 @@ from cypherforge.artifacts.run_folder import RunFolder
 from cypherforge.artifacts.store import Artifact
 from cypherforge.core.cli_support import (
     AgentOption,
+    ColumnsOption,
     DatabaseOption,
     DatasetOption,
     DryRunOption,
@@ -23,7 +24,7 @@ from cypherforge.core.cli_support import (
     UserOption,
 )
 from cypherforge.core.console import echo, echo_json
-from cypherforge.core.datasets import Dataset, load_dataset
+from cypherforge.core.datasets import Dataset, load_dataset, parse_columns
 from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.progress import ConsoleProgress
 from cypherforge.llm.budget import Meter
@@ -115,6 +116,7 @@ HELDOUT, TRIES = 100, 12
 def mine_command(
     name: Annotated[str | None, typer.Argument(help="example: the one that comes along.")] = None,
     dataset: DatasetOption = None,
+    columns: ColumnsOption = None,
     graph: GraphsOption = None,
     model: BackboneOption = None,
     agent: AgentOption = "none",
@@ -163,7 +165,7 @@ def mine_command(
         )
     progress = ConsoleProgress()
     limits = Limits(max_calls, max_tokens, max_money, tuple(price or ()))
-    loaded = _load(dataset, progress)
+    loaded = _load(dataset, progress, columns)
     specs = graph_specs(graph, loaded.graphs)
     options = MineOptions(
         limit=limit,
@@ -233,6 +235,7 @@ def mine_command(
 def stratify_command(
     dataset: Annotated[Path, typer.Option("--dataset", help="Questions with golds.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the artifacts.")],
+    columns: ColumnsOption = None,
     limit: LimitOption = None,
     literals: LiteralsOption = "once",
     seed: SeedOption = 0,
@@ -241,7 +244,7 @@ def stratify_command(
 ) -> None:
     """Choose the train questions to draft: at most three a group, nothing rare missed."""
     progress = ConsoleProgress()
-    loaded = _load(dataset, progress)
+    loaded = _load(dataset, progress, columns)
     options = MineOptions(
         limit=limit, heldout=None, seed=seed, stratify=StratifyOptions(literals=_literals(literals))
     )
@@ -445,12 +448,12 @@ def build_command(
 # ---------------------------------------------------------------- shared
 
 
-def _load(path: Path, progress: ConsoleProgress) -> Dataset:
-    loaded = load_dataset(path)
+def _load(path: Path, progress: ConsoleProgress, columns: list[str] | None = None) -> Dataset:
+    loaded = load_dataset(path, columns=parse_columns(columns or ()))
     for problem in loaded.problems[:5]:
-        progress.warn(f"{problem.file}, row {problem.row}: {problem.reason}; the row is set aside")
+        progress.warn(f"{problem}; {'kept' if problem.kept else 'set aside'}")
     if len(loaded.problems) > 5:
-        progress.warn(f"{len(loaded.problems) - 5} more rows are set aside; see problems.jsonl")
+        progress.warn(f"{len(loaded.problems) - 5} more of that kind: see problems.jsonl")
     if not loaded.examples:
         raise InputError("no usable question", where=str(path), hint="see the rows named above")
     return named_graph(loaded, loaded.name)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cypherforge.core.datasets import Dataset, Example, assign_splits, load_dataset
+from cypherforge.core.datasets import Dataset, Example, assign_splits, load_dataset, parse_columns
 from cypherforge.core.errors import InputError, UsageError
 
 PAIRS = [("How many?", "MATCH (n) RETURN count(n)"), ("Who?", "MATCH (p:Person) RETURN p.name")]
@@ -175,6 +175,17 @@ def test_columns_are_mapped_by_name(tmp_path: Path) -> None:
         graph="g",
     )
     assert dataset.examples == (Example("7", "Wer?", "RETURN 1", "g"),)
+
+
+def test_column_mappings_are_read_from_the_command_line() -> None:
+    assert parse_columns(["question=NL Question, short,cypher=q=1", "id=n"]) == {
+        "question": "NL Question, short",
+        "cypher": "q=1",
+        "id": "n",
+    }
+    for bad in ("question", "question=", "gold=x"):
+        with pytest.raises(UsageError, match="not a column mapping.*question, cypher, id"):
+            parse_columns([bad])
 
 
 def test_public_layouts_are_recognised(tmp_path: Path) -> None:

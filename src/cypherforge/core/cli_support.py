@@ -51,6 +51,13 @@ EmbedOption = Annotated[
 DatasetOption = Annotated[
     Path | None, typer.Option("--dataset", help="File or folder of question-Cypher pairs.")
 ]
+ColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--columns",
+        help="OURS=THEIRS for question, cypher, id, graph, split: question=Frage,id=Nr.",
+    ),
+]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Run folder to write.")]
 BundleOption = Annotated[
     str, typer.Option("--bundle", help="Rule bundle: a .cfb file, or default.")

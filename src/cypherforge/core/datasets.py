@@ -23,7 +23,7 @@ from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.files import Problem, clean_text, digest, dumps, has_lone_surrogate
 from cypherforge.core.tables import SUFFIXES, Row, read_table
 
-__all__ = ["Dataset", "Example", "Problem", "assign_splits", "load_dataset"]
+__all__ = ["Dataset", "Example", "Problem", "assign_splits", "load_dataset", "parse_columns"]
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "question": ("question", "nl_question", "nl", "natural_language_question", "natural_language"),
@@ -154,6 +154,22 @@ def load_dataset(
         groups = _in_turn(groups, limit)
     final = _unique_ids(e for group in groups for e in group)
     return Dataset(_name(path), tuple(final), tuple(problems))
+
+
+def parse_columns(texts: Iterable[str]) -> dict[str, str]:
+    """``OURS=THEIRS`` options, several in one text joined by commas. Raises UsageError."""
+    found: dict[str, str] = {}
+    names = "|".join(_NAMES)
+    for text in texts:
+        for part in re.split(rf",(?=(?:{names})=)", text):
+            ours, equals, theirs = part.partition("=")
+            if not equals or not theirs or ours not in _NAMES:
+                raise UsageError(
+                    f"not a column mapping: {part!r}",
+                    hint=f"write OURS=THEIRS, ours being one of {', '.join(_NAMES)}",
+                )
+            found[ours] = theirs
+    return found
 
 
 def assign_splits(dataset: Dataset, key: Callable[[str], str], train_share: float = 0.7) -> Dataset:
