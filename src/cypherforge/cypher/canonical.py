@@ -12,8 +12,6 @@ costs time linear in its size. Patterns that people or models write never come n
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 Relation = tuple[str, tuple[int, ...]]
 Certificate = tuple[tuple[str, ...], tuple[Relation, ...]]
 
@@ -22,7 +20,6 @@ _Leaf = tuple[Certificate, tuple[int, ...], tuple[int, ...]]
 LEAVES = 200
 
 
-@lru_cache(maxsize=8192)
 def canonical(
     colours: tuple[str, ...], relations: tuple[Relation, ...]
 ) -> tuple[tuple[int, ...], Certificate]:
