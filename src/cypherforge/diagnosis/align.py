@@ -17,6 +17,7 @@ from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity, Link
 from cypherforge.diagnosis.expressions import Canonical, Form
 from cypherforge.diagnosis.summary import Summary
+from cypherforge.graph.schema import Schema
 
 _NEAR = 75.0
 
@@ -24,6 +25,7 @@ _NEAR = 75.0
 @dataclass(slots=True, eq=False)
 class _Features:
     labels: frozenset[str]
+    guess: frozenset[str]
     values: frozenset[str]
     keys: frozenset[str]
     types: Counter[str]
@@ -76,10 +78,10 @@ class Alignment:
         )
 
 
-def align(draft: Summary, gold: Summary) -> Alignment:
-    """Lay the draft's pattern graph over the gold's."""
+def align(draft: Summary, gold: Summary, schema: Schema | None = None) -> Alignment:
+    """Lay the draft's pattern graph over the gold's; a schema tells what bare nodes must be."""
     found = Alignment(draft, gold)
-    search = _Search(draft, gold)
+    search = _Search(draft, gold, schema)
     for draft_index, gold_index in search.best():
         found.pair(draft.nodes[draft_index], gold.nodes[gold_index])
     _pair_lonely(found)
@@ -98,7 +100,26 @@ def _pair_lonely(found: Alignment) -> None:
             found.pair(draft, gold)
 
 
-def _features(summary: Summary) -> list[_Features]:
+def _guesses(summary: Summary, schema: Schema | None) -> dict[int, frozenset[str]]:
+    """Labels that the types around them leave nodes without a label."""
+    guesses: dict[int, frozenset[str]] = {}
+    if schema is None:
+        return guesses
+    for link in summary.links:
+        names = link.relationship.names
+        if not names or not link.directed or not names <= set(schema.types):
+            continue
+        starts = frozenset(p.start for name in names for p in schema.patterns_of(name))
+        ends = frozenset(p.end for name in names for p in schema.patterns_of(name))
+        for node, labels in ((link.start, starts), (link.end, ends)):
+            if not node.names and labels:
+                known = guesses.get(id(node), labels)
+                guesses[id(node)] = known & labels or known
+    return guesses
+
+
+def _features(summary: Summary, schema: Schema | None) -> list[_Features]:
+    guesses = _guesses(summary, schema)
     values: dict[int, set[str]] = {id(node): set() for node in summary.nodes}
     keys: dict[int, set[str]] = {id(node): set() for node in summary.nodes}
     types: dict[int, Counter[str]] = {id(node): Counter() for node in summary.nodes}
@@ -141,6 +162,7 @@ def _features(summary: Summary) -> list[_Features]:
     return [
         _Features(
             node.names,
+            guesses.get(id(node), frozenset()),
             frozenset(values[id(node)]),
             frozenset(keys[id(node)]),
             types[id(node)],
@@ -175,9 +197,9 @@ def _similar_values(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 class _Search:
-    def __init__(self, draft: Summary, gold: Summary) -> None:
+    def __init__(self, draft: Summary, gold: Summary, schema: Schema | None) -> None:
         self.draft, self.gold = draft, gold
-        mine, theirs = _features(draft), _features(gold)
+        mine, theirs = _features(draft, schema), _features(gold, schema)
         self.similar = [
             [self._similarity(i, j, a, b) for j, b in enumerate(theirs)] for i, a in enumerate(mine)
         ]
@@ -192,6 +214,10 @@ class _Search:
 
     def _similarity(self, i: int, j: int, a: _Features, b: _Features) -> float:
         score = _similar_labels(a.labels, b.labels)
+        if not a.labels or not b.labels:
+            own, other = a.labels or a.guess, b.labels or b.guess
+            if own and other:
+                score += 1.5 if own & other else -1.5
         score += _similar_values(a.values, b.values)
         score += min(1.5, 0.5 * len(a.keys & b.keys))
         score += 0.7 * sum((a.types & b.types).values())
@@ -205,7 +231,7 @@ class _Search:
         image: list[int | None] = [None] * other
         free = set(range(size))
         for score, i, j in sorted(
-            ((-self.similar[i][j], i, j) for i in range(size) for j in range(other))
+            (-self.similar[i][j], i, j) for i in range(size) for j in range(other)
         ):
             if image[j] is None and i in free and score < 0:
                 image[j] = i

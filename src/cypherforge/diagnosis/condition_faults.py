@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,6 +183,7 @@ class ConditionFaults:
             reason,
             self.renderer,
             lambda: surgery.drop_condition(self.draft, condition),
+            _walked(item.form) if code == "pattern.extra_hop" else frozenset(),
         )
 
     def _asked(self, item: _Item) -> Difference:
@@ -194,7 +194,14 @@ class ConditionFaults:
             code, reason = "filter.null", f"the gold also tests {self._shown(item.condition)}"
         elif item.atom is not None and item.atom.op == "label":
             code = "filter.missing"
-        return difference(code, [], reason, self.renderer, lambda: self._add(item))
+        return difference(
+            code,
+            [],
+            reason,
+            self.renderer,
+            lambda: self._add(item),
+            _walked(item.form) if code == "pattern.missing_hop" else frozenset(),
+        )
 
     def _shown(self, condition: Condition) -> str:
         text = " ".join(self.gold.text[slice(*condition.node.span)].split())
@@ -341,9 +348,24 @@ def _remove_equal(mine: list[_Item], theirs: list[_Item]) -> None:
             if key in seen:
                 side.remove(item)
             seen.add(key)
+    _remove_chains(mine, theirs)
+    _remove_chains(theirs, mine)
     common = {repr(m.form) for m in mine} & {repr(t.form) for t in theirs}
     mine[:] = [item for item in mine if repr(item.form) not in common]
     theirs[:] = [item for item in theirs if repr(item.form) not in common]
+
+
+def _remove_chains(mine: list[_Item], theirs: list[_Item]) -> None:
+    """``a < b < c`` says what two conditions of the other side say."""
+    for item in list(mine):
+        if item.form[0] != "AND":
+            continue
+        parts = {repr(part) for part in item.form[1]}
+        twins = [other for other in theirs if repr(other.form) in parts]
+        if len({repr(twin.form) for twin in twins}) == len(parts):
+            mine.remove(item)
+            for twin in twins:
+                theirs.remove(twin)
 
 
 def _atom(form: Form) -> Atom | None:
@@ -463,6 +485,15 @@ def _properties(form: Any) -> frozenset[str]:
 def _about_pattern(form: Form) -> bool:
     inside = form[1] if form[0] == "not" else form
     return isinstance(inside, tuple) and inside[:1] in (("exists",), ("count",))
+
+
+def _walked(form: Any) -> frozenset[str]:
+    """The relationship types of the patterns inside a form."""
+    if not isinstance(form, tuple):
+        return frozenset()
+    if form[:1] in (("arrow",), ("both",)) and len(form) == 5:
+        return frozenset(form[2])
+    return frozenset().union(*(_walked(part) for part in form))
 
 
 def _near(a: str, b: str) -> float:

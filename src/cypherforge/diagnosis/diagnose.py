@@ -14,6 +14,7 @@ from cypherforge.diagnosis.compare_queries import differences
 from cypherforge.diagnosis.confirm import Bench, is_ordered
 from cypherforge.diagnosis.difference import Difference, Span
 from cypherforge.diagnosis.engine_errors import code_of_error
+from cypherforge.diagnosis.foreign import Foreign, foreign_parts, unaliased
 from cypherforge.diagnosis.model import UNKNOWN, Fault, family_of
 from cypherforge.diagnosis.parse_repairs import looks_foreign, repair_parse
 from cypherforge.diagnosis.scope_faults import scope_repairs, unbound
@@ -86,6 +87,14 @@ class _Diagnosis:
             if right:
                 return [fault]
             self.faults.append(fault)
+        for part in list(unaliased(tree))[:1]:
+            changed = apply_edits(text, part.edits or ())
+            right = self.bench.right(changed)
+            spans = (part.span,) if text == self.draft else ()
+            self.faults.append(Fault("syntax.parse", "syntax", spans, changed, right, part.reason))
+            if right:
+                return self.faults
+            text, tree = changed, parse(changed)
         error = self.bench.fails(text)
         if isinstance(error, QueryTimeout):
             error = None
@@ -99,10 +108,13 @@ class _Diagnosis:
             if error is not None:
                 return [*self.faults, self._of_error(error, text)]
             return [*self.faults, _unknown(found)] if not self.faults else self.faults
+        foreign = list(foreign_parts(tree))
+        if foreign:
+            found = _foreign_first(found, foreign)
         loose = unbound(tree)
         if loose:
             found = self._scoped(text, tree, found, loose)
-        elif error is not None:
+        elif error is not None and not foreign:
             found = self._blamed(text, found, error)
         if not found:
             if self.faults:
@@ -154,7 +166,7 @@ class _Diagnosis:
             else d
             for d in found
         ]
-        if best is not None and (not covered or len(best) < len(plain)):
+        if best is not None and (not covered or len(best) <= len(plain)):
             return best
         if covered:
             return sorted(plain, key=lambda d: d.rank)
@@ -239,8 +251,9 @@ class _Diagnosis:
         """Leave out what the gold's rows come without: other ways to say the same."""
         needed = list(edits)
         for difference in reversed(edits):
-            if len(needed) == 1:
-                break
+            # What the repair of another removes too cannot be left out alone.
+            if len(needed) == 1 or not difference.edits:
+                continue
             fewer = [d for d in needed if d is not difference]
             changed = _applied(text, fewer)
             if changed is not None and self.bench.right(changed):
@@ -272,6 +285,25 @@ class _Diagnosis:
                 )
             )
         return faults
+
+
+def _foreign_first(found: list[Difference], foreign: list[Foreign]) -> list[Difference]:
+    """Give each foreign word to the difference that covers it, or make it a fault of its own."""
+    result = list(found)
+    own: list[Difference] = []
+    for part in foreign:
+        covering = next((d for d in result if _touches(d, part.span)), None)
+        if covering is None:
+            own.append(Difference("syntax.dialect", (part.span,), part.edits, part.reason))
+            continue
+        result.remove(covering)
+        reason = f"{part.reason}; {covering.reason}"
+        own.append(Difference("syntax.dialect", covering.spans, covering.edits, reason))
+    return own + result
+
+
+def _touches(difference: Difference, span: Span) -> bool:
+    return any(start < span[1] and span[0] < end for start, end in difference.spans)
 
 
 def _without(result: Result, columns: list[int]) -> Result:

@@ -16,12 +16,17 @@ FAMILIES = ("syntax", "direction", "schema", "entity", "pattern", "aggregation",
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``edits`` None: no edit can be built, and ``reason`` says why."""
+    """``edits`` None: no edit can be built, and ``reason`` says why.
+
+    Empty ``edits``: those of another difference remove this one too. ``types`` are the relationship
+    types that it is about, where it is about a hop.
+    """
 
     code: str
     spans: tuple[Span, ...]
     edits: tuple[Edit, ...] | None
     reason: str
+    types: frozenset[str] = frozenset()
 
     @property
     def rank(self) -> int:
@@ -35,6 +40,7 @@ def difference(
     reason: str,
     renderer: Renderer,
     build: Callable[[], Iterable[Edit] | None],
+    types: frozenset[str] = frozenset(),
 ) -> Difference:
     """Make a difference; ``build`` may raise CannotRender, which becomes part of the reason."""
     try:
@@ -43,4 +49,4 @@ def difference(
     except CannotRender as error:
         renderer.naming()
         edits, reason = None, f"{reason}; no repair: {error}"
-    return Difference(code, tuple(spans), edits, reason)
+    return Difference(code, tuple(spans), edits, reason, types)

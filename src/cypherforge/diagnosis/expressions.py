@@ -12,13 +12,11 @@ from typing import Any
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Bindings, Entity, conjuncts
+from cypherforge.cypher.function_kinds import AGGREGATES
 
 Form = tuple[Any, ...]
 Leaf = Callable[[Entity], Form]
 
-AGGREGATES = frozenset(
-    "count sum avg min max collect stdev stdevp percentilecont percentiledisc".split()
-)
 _MIRRORED = {">": "<", ">=": "<="}
 _NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _SYMMETRIC = ("=", "<>", "AND", "OR", "XOR")
@@ -83,6 +81,8 @@ class Canonical:
             return ("aggregate", name, node.distinct, args)
         if name == "exists" and args and args[0][0] == "property":
             return ("isnull", args[0], True)
+        if name == "exists" and args and args[0][0] == "exists":
+            return args[0]
         if name == "size" and args and args[0][:1] == ("aggregate",) and args[0][1] == "collect":
             return ("aggregate", "count", args[0][2], args[0][3])
         return ("call", name, args)

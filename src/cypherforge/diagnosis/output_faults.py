@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity
 from cypherforge.cypher.edits import Edit
+from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.names import quote_name
 from cypherforge.diagnosis import surgery
 from cypherforge.diagnosis.align import Alignment
 from cypherforge.diagnosis.condition_faults import undeclared
 from cypherforge.diagnosis.difference import Difference, difference
-from cypherforge.diagnosis.expressions import AGGREGATES, Canonical, Form, has_aggregate
+from cypherforge.diagnosis.expressions import Canonical, Form, has_aggregate
 from cypherforge.diagnosis.render import CannotRender, Renderer
 from cypherforge.diagnosis.summary import Summary
 from cypherforge.graph.schema import Schema
@@ -71,6 +72,7 @@ class OutputFaults:
     # ------------------------------------------------------------ columns
 
     def columns(self) -> Iterator[Difference]:
+        """Yield columns that differ, and keys of aggregates."""
         own, wanted = self.draft.returned, self.gold.returned
         if own is None or wanted is None:
             return
@@ -186,11 +188,12 @@ class OutputFaults:
                 for item in projection.items:
                     if not has_aggregate(self.mine.form(item.expression)):
                         keys |= _entities(self.draft, item.expression)
-        pinned = {
-            id(c.owner) if c.owner is not None else key
-            for c in self.draft.conditions
-            for key in ([None] if c.owner is not None else _entities(self.draft, c.value))
-        }
+        pinned: set[int] = set()
+        for condition in self.draft.conditions:
+            if condition.owner is not None:
+                pinned.add(id(condition.owner))
+            else:
+                pinned |= _entities(self.draft, condition.value)
         degree: Counter[int] = Counter()
         for link in self.draft.links:
             degree[id(link.start)] += 1
@@ -279,6 +282,15 @@ class OutputFaults:
         for form, (keys, projection) in mine.items():
             other = theirs.get(form)
             if other is not None and keys != other[0]:
+                staged = any(has_aggregate(key) for key in other[0])
+                if staged and not any(has_aggregate(key) for key in keys):
+                    yield self.make(
+                        "aggregation.fanout",
+                        [projection],
+                        "the gold aggregates one path before it walks the next",
+                        lambda p=projection: self._all_distinct(p),
+                    )
+                    return
                 yield self.make(
                     "aggregation.grouping",
                     [projection],
@@ -286,6 +298,23 @@ class OutputFaults:
                     lambda: None,
                 )
                 return
+
+    def _all_distinct(self, projection: ast.Projection) -> list[Edit] | None:
+        """DISTINCT in every count and list; None where an aggregate would lose values by it."""
+        edits = []
+        for item in projection.items:
+            for node in item.walk():
+                if isinstance(node, ast.CountStar):
+                    return None
+                if not isinstance(node, ast.FunctionCall) or node.lower_name not in AGGREGATES:
+                    continue
+                if node.lower_name in ("min", "max") or node.distinct:
+                    continue
+                if node.lower_name not in ("count", "collect"):
+                    return None
+                start = node.args[0].span[0]
+                edits.append(Edit(start, start, "DISTINCT "))
+        return edits
 
     def _keys(
         self, summary: Summary, forms: Canonical
@@ -304,6 +333,7 @@ class OutputFaults:
     # ------------------------------------------------------------ DISTINCT
 
     def distinct(self) -> Iterator[Difference]:
+        """Yield a DISTINCT on one side only."""
         mine, theirs = _deduplicated(self.draft, self.mine), _deduplicated(self.gold, self.theirs)
         own, wanted = self.draft.returned, self.gold.returned
         if own is None or wanted is None or bool(mine) == bool(theirs):
@@ -353,6 +383,7 @@ class OutputFaults:
     # ------------------------------------------------------------ order and limit
 
     def pages(self) -> Iterator[Difference]:
+        """Yield differences of ORDER BY, SKIP and LIMIT."""
         mine, theirs = _pages(self.draft, self.mine), _pages(self.gold, self.theirs)
         if [(p.order, p.skip, p.limit) for p in mine] == [
             (p.order, p.skip, p.limit) for p in theirs

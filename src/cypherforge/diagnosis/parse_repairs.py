@@ -97,7 +97,7 @@ def _reach(text: str) -> int:
 
 def _attempts(text: str, error: CypherSyntaxError) -> Iterator[_Try]:
     tokens = Tokens(text)
-    start, end = error.span
+    start = error.span[0]
     count = len(tokens.starts) - 4
     index = next((i for i in range(count) if tokens.starts[i] >= start), count)
     for near in (index, index - 1, index - 2):
@@ -122,7 +122,7 @@ def _misspelt(word: str, start: int, end: int) -> Iterator[_Try]:
         return
     upper = word.upper()
     scored = sorted(
-        ((-fuzz.ratio(upper, keyword), keyword) for keyword in KEYWORDS if keyword != upper)
+        (-fuzz.ratio(upper, keyword), keyword) for keyword in KEYWORDS if keyword != upper
     )
     for score, keyword in scored[:2]:
         if -score >= _ALIKE:

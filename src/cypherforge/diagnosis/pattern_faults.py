@@ -57,6 +57,7 @@ class PatternFaults:
     # ------------------------------------------------------------ directions
 
     def directions(self) -> Iterator[Difference]:
+        """Yield arrows against the gold's, or on one side only."""
         text = self.draft.text
         reversed_: list[tuple[Link, Link]] = []
         directed = 0
@@ -126,6 +127,7 @@ class PatternFaults:
     # ------------------------------------------------------------ names
 
     def types(self) -> Iterator[Difference]:
+        """Yield hops whose types are not the gold's."""
         text = self.draft.text
         for mine, theirs in self.found.links:
             own, wanted = mine.relationship.names, theirs.relationship.names
@@ -156,6 +158,7 @@ class PatternFaults:
         return "pattern.topology", f"{written} where the gold walks {asked}"
 
     def labels(self) -> Iterator[Difference]:
+        """Yield nodes whose labels are not the gold's."""
         for node in self.draft.nodes:
             gold = self.found.gold_of.get(id(node))
             if gold is None or node.names == gold.names:
@@ -403,7 +406,9 @@ class PatternFaults:
     # ------------------------------------------------------------ missing and extra
 
     def missing(self) -> Iterator[Difference]:
-        for links, nodes in _components(self._open_gold, self.found.gold_nodes):
+        """Yield what the gold walks and the draft does not."""
+        free = [node for node in self.found.gold_nodes if not self.renderer.brings(node)]
+        for links, nodes in _components(self._open_gold, free):
             nodes = [n for n in nodes if id(n) not in self.found.draft_of]
             anchors = [n for k in links for n in (k.left, k.right) if id(n) in self.found.draft_of]
             what = " and ".join(
@@ -416,6 +421,7 @@ class PatternFaults:
                 reason,
                 self.renderer,
                 lambda k=links, n=nodes, a=anchors: self._add(k, n, a),
+                _types_of(links),
             )
 
     def _add(self, links: list[Link], nodes: list[Entity], anchors: list[Entity]) -> list[Edit]:
@@ -450,6 +456,7 @@ class PatternFaults:
         return edits
 
     def extra(self) -> Iterator[Difference]:
+        """Yield what the draft walks and the gold does not."""
         free = [n for n in self.found.draft_nodes if id(n) not in self.settled_nodes]
         for links, nodes in _components(self._open_draft, free):
             nodes = [n for n in nodes if id(n) not in self.found.gold_of]
@@ -462,11 +469,13 @@ class PatternFaults:
             spans: list[ast.Node] = [k.pattern for k in links] or [n.nodes[0] for n in nodes]
             dropped = self._about(gone)
             self.settled_conditions |= {id(c) for c in dropped}
-            yield self.make(
+            yield difference(
                 "pattern.extra_hop",
-                spans,
+                [node.span for node in spans],
                 reason,
+                self.renderer,
                 lambda k=links, g=gone, d=dropped: self._remove(k, g, d),
+                _types_of(links),
             )
 
     def _remove(
@@ -498,6 +507,7 @@ class PatternFaults:
     # ------------------------------------------------------------ topology
 
     def topology(self) -> Iterator[Difference]:
+        """Yield optional parts, lengths and path functions that differ."""
         text = self.draft.text
         turned: set[int] = set()
         for mine, theirs in self.found.links:
@@ -547,7 +557,7 @@ class PatternFaults:
         if rest is None or len(rest) != 1 or not rest[0].text:
             return None
         pieces = []
-        for mine_link, theirs in split:
+        for mine_link, _ in split:
             left = self.renderer.own_name(mine_link.left)
             right = self.renderer.own_name(mine_link.right)
             body = surgery.inner(self.draft.text, mine_link.pattern)
@@ -666,6 +676,10 @@ class PatternFaults:
         for text in self._condition_texts(new):
             edits += surgery.add_condition(clause, text, self.started)
         return edits
+
+
+def _types_of(links: list[Link]) -> frozenset[str]:
+    return frozenset().union(*(link.relationship.names for link in links))
 
 
 def _optional(link: Link) -> bool:

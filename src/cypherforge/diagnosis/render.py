@@ -8,6 +8,7 @@ from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.names import quote_name
 from cypherforge.diagnosis.align import Alignment
 from cypherforge.diagnosis.expressions import Form, has_aggregate
+from cypherforge.diagnosis.summary import Summary
 
 
 class CannotRender(Exception):
@@ -30,6 +31,7 @@ class Renderer:
         self._given: dict[int, tuple[str, Edit | None]] = {}
         self._adopted: dict[int, str] = {}
         self._needed: list[Edit] = []
+        self._stand_ins: dict[int, Entity] = {}
         mine, theirs = alignment.forms()
         self._gold_forms = theirs
         self._aliases: dict[Form, str] = {}
@@ -51,6 +53,10 @@ class Renderer:
         if id(entity) not in self._adopted:
             self._adopted[id(entity)] = self.fresh(entity.name)
         return self._adopted[id(entity)]
+
+    def brings(self, entity: Entity) -> bool:
+        """Return whether a repair already brings this entity of the gold into the draft."""
+        return id(entity) in self._adopted
 
     def name(self, entity: Entity) -> str:
         """Return what the draft calls an entity of the gold. Raises CannotRender."""
@@ -103,6 +109,61 @@ class Renderer:
             )
         return apply_edits(self.gold.text[start:end], edits)
 
+    def tail(self) -> list[Edit]:
+        """Replace all that the draft does behind its patterns by what the gold does there.
+
+        Raises CannotRender where the gold's part speaks of what the draft has not bound.
+        """
+        mine, theirs = tail_of(self.draft), tail_of(self.gold)
+        if mine is None or theirs is None:
+            raise CannotRender("one of the two has no RETURN")
+        bound = _declared_before(self.draft, mine)
+        end = self.draft.single.span[1]
+        start = theirs.span[0]
+        head = _declared_before(self.gold, theirs)
+        self._stand_ins = self._standing_in(bound, head)
+        edits = []
+        last = start
+        for clause in self.gold.single.clauses:
+            if clause.span[0] < start:
+                continue
+            for variable in _variables(clause):
+                name = self._tail_name(variable, bound, head)
+                edits.append(Edit(variable.span[0] - start, variable.span[1] - start, name))
+            last = clause.span[1]
+        text = apply_edits(self.gold.text[start:last], edits)
+        return [Edit(mine.span[0], end, text)]
+
+    def _standing_in(self, bound: set[int], head: set[int]) -> dict[int, Entity]:
+        """Draft nodes for what the gold matches first, where they are paired with a later match.
+
+        A gold that finds an extreme first and matches again has each node twice, the draft once.
+        """
+        free = [
+            node
+            for node in self.draft.nodes
+            if id(node) in bound and id(self.alignment.gold_of.get(id(node))) not in head
+        ]
+        found: dict[int, Entity] = {}
+        for entity in self.gold.nodes:
+            if id(entity) in head and id(entity) not in self.alignment.draft_of:
+                twin = next((node for node in free if node.names == entity.names), None)
+                if twin is not None:
+                    free.remove(twin)
+                    found[id(entity)] = twin
+        return found
+
+    def _tail_name(self, variable: ast.Variable, bound: set[int], head: set[int]) -> str:
+        entity = self.gold.bindings.of(variable)
+        if entity is None or entity.kind == "value":
+            return quote_name(variable.name)
+        partner = self._stand_ins.get(id(entity)) or self.alignment.draft_of.get(id(entity))
+        if partner is not None and id(partner) in bound:
+            return quote_name(self.own_name(partner))
+        if id(entity) in head and id(entity) not in self._adopted:
+            raise CannotRender(f"the draft has nothing that is {variable.name!r}")
+        return quote_name(self.adopt(entity))
+
     def _variable(self, variable: ast.Variable) -> str:
         entity = self.gold.bindings.of(variable)
         if entity is None:
@@ -121,6 +182,47 @@ class Renderer:
         source = self.render(entity.source)
         simple = isinstance(entity.source, ast.PropertyAccess | ast.Literal_ | ast.FunctionCall)
         return source if simple else f"({source})"
+
+
+def tail_of(summary: Summary) -> ast.Projection | None:
+    """The first projection that does more than carry variables on to the next MATCH."""
+    clauses = summary.single.clauses
+    for place, clause in enumerate(clauses):
+        if not isinstance(clause, ast.Projection):
+            if not isinstance(clause, ast.Match):
+                return None
+            continue
+        rest = clauses[place + 1 :]
+        if not (isinstance(clause, ast.With) and _carries_only(clause) and rest):
+            return clause
+        if not any(isinstance(later, ast.Match) for later in rest):
+            return clause
+    return None
+
+
+def _carries_only(clause: ast.With) -> bool:
+    plain = not clause.distinct and clause.where is None
+    paged = clause.order_by is not None or clause.skip is not None or clause.limit is not None
+    return (
+        plain
+        and not paged
+        and all(
+            item.alias is None and isinstance(item.expression, ast.Variable)
+            for item in clause.items
+        )
+    )
+
+
+def _declared_before(summary: Summary, clause: ast.Clause) -> set[int]:
+    """Nodes, relationships and paths whose patterns stand before a clause."""
+    found: set[int] = set()
+    for match in summary.matches:
+        if match.span[0] >= clause.span[0]:
+            continue
+        for node in match.walk():
+            if isinstance(node, ast.NodePattern | ast.RelationshipPattern | ast.Variable):
+                found.add(id(summary.bindings.of(node)))
+    return found
 
 
 def _variables(node: ast.Node) -> list[ast.Variable]:

@@ -8,6 +8,7 @@ from typing import Any
 from cypherforge.core.errors import InputError, QueryError
 from cypherforge.cypher import CypherSyntaxError, ast, parse
 from cypherforge.cypher.edits import Edit, apply_edits
+from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.outline import outer_order
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
@@ -153,10 +154,8 @@ def _fetched(
 
 
 def _aggregates(expression: ast.Expression) -> bool:
-    names = ("count", "sum", "avg", "min", "max", "collect", "stdev", "stdevp", "percentilecont",
-             "percentiledisc")  # fmt: skip
     return any(
         isinstance(node, ast.CountStar)
-        or (isinstance(node, ast.FunctionCall) and node.lower_name in names)
+        or (isinstance(node, ast.FunctionCall) and node.lower_name in AGGREGATES)
         for node in expression.walk()
     )
