@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+KEPT = ("CYPHERFORGE_TEST_NEO4J", "CYPHERFORGE_SHARED")
 
 
 @pytest.fixture(scope="session")
@@ -30,10 +31,8 @@ def neo4j_uri() -> str:
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith(("OPENAI_", "ANTHROPIC_")) or name in (
-            "CYPHERFORGE_PASSWORD",
-            "NEO4J_PASSWORD",
-        ):
+        ours = name.startswith("CYPHERFORGE_") and name not in KEPT
+        if ours or name.startswith(("OPENAI_", "ANTHROPIC_", "NEO4J_")):
             monkeypatch.delenv(name)
 
 
