@@ -192,7 +192,9 @@ def _by_importance(schema: Schema) -> list[_Item]:
     for pattern in waiting:
         last = max((pattern.start, pattern.end), key=lambda name: place[name])
         by_last.setdefault(last, []).append(pattern)
-    keyed = {(c.entity, c.name, key) for c in schema.constraints for key in c.properties}
+    keyed: set[tuple[str, str, str]] = {
+        (c.entity, c.name, key) for c in schema.constraints for key in c.properties
+    }
     rounds: list[tuple[int, int, str, _Item]] = []
     first: dict[tuple[str, str], list[_Item]] = {}
     for kind, entity, owners in (

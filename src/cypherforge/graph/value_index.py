@@ -58,10 +58,10 @@ Match = Literal["exact", "normalised", "contains", "fuzzy"]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A stored value: where it is, how it was found, and how near it is (0..100)."""
+    """A stored value of property ``name``, how it was found, and how near it is (0..100)."""
 
     owner: str
-    property: str
+    name: str
     value: str
     match: Match
     score: float
@@ -70,7 +70,7 @@ class Hit:
     @property
     def place(self) -> str:
         """``Owner.property``."""
-        return f"{self.owner}.{self.property}"
+        return f"{self.owner}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,10 +420,10 @@ class _Tables:
     def _candidates(self, wanted: str) -> list[int]:
         """Return the texts that share most pieces with a text, at most ``_CANDIDATES``."""
         codes = np.unique(_codes(_points(f" {wanted} "), None)[0])
+        if not len(self.pieces):
+            return []
         at = np.searchsorted(self.pieces, codes)
-        at = at[
-            (at < len(self.pieces)) & (self.pieces[np.minimum(at, len(self.pieces) - 1)] == codes)
-        ]
+        at = at[self.pieces[np.minimum(at, len(self.pieces) - 1)] == codes]
         if not len(at):
             return []
         # The rarest pieces tell most; common ones are read while they are cheap.
