@@ -138,15 +138,21 @@ QUERIES = [
     "MATCH (a) RETURN (a.x + 1) * 2 AS `é``t`, -(1 - 2) ^ 2, (1 + 2), ((a.x)), [1, (2)][0..1][-1]",
     "WITH 1 AS x, 'é😀' AS y ORDER BY x DESC, y SKIP 1 LIMIT 2 WHERE x IN [1, 2] RETURN *, x",
     "MATCH (n) RETURN n {.*, .a, b: 1, n}, CASE n.x WHEN < 3, 5 THEN 1 ELSE 0 END, $p, $`q r`",
-    "MATCH (n) WHERE EXISTS { (n)-->(m) WHERE m.x = 1 } AND COUNT { MATCH (n) RETURN n } > 1"
-    " RETURN COLLECT { MATCH (n)-->(k) RETURN k.name }",
+    (
+        "MATCH (n) WHERE EXISTS { (n)-->(m) WHERE m.x = 1 } AND COUNT { MATCH (n) RETURN n } > 1"
+        " RETURN COLLECT { MATCH (n)-->(k) RETURN k.name }"
+    ),
     "CALL (n) { MATCH (n) RETURN 1 AS x UNION ALL RETURN 2 AS x } IN TRANSACTIONS OF 5 ROWS FINISH",
-    "UNWIND $rows AS row MERGE (n:A {id: row.id}) ON CREATE SET n += row.p, n:B:C SET n[$k] = 1"
-    " REMOVE n.x, n:D DETACH DELETE n",
+    (
+        "UNWIND $rows AS row MERGE (n:A {id: row.id}) ON CREATE SET n += row.p, n:B:C SET n[$k] = 1"
+        " REMOVE n.x, n:D DETACH DELETE n"
+    ),
     "CYPHER 25 runtime=slotted EXPLAIN MATCH (n) LET x = n.a FILTER x > 1 RETURN x NEXT RETURN x",
     "CALL db.labels() YIELD label AS l WHERE l STARTS WITH 'A' RETURN all(x IN [1] WHERE x = 1)",
-    "RETURN reduce(a = 0, x IN [1] | a + x), trim(BOTH 'x' FROM 'y'), normalize('a', NFD),"
-    " 1 IS :: INTEGER NOT NULL, 'a' IS NOT NFC NORMALIZED, n IS NULL, 1 < 2 <= 3",
+    (
+        "RETURN reduce(a = 0, x IN [1] | a + x), trim(BOTH 'x' FROM 'y'), normalize('a', NFD),"
+        " 1 IS :: INTEGER NOT NULL, 'a' IS NOT NFC NORMALIZED, n IS NULL, 1 < 2 <= 3"
+    ),
     "MATCH (a), (b) WHERE (a)-[:R]->(b) RETURN shortestPath((a)-[*..5]-(b)), [(a)-->(c) | c.x]",
     "MATCH (n:A) USING INDEX n:A(x) WHERE n.x = 1 FOREACH (i IN [1] | SET n.y = i) RETURN count(*)",
     "WHEN true THEN RETURN 1 AS a ELSE RETURN 2 AS a",

@@ -97,20 +97,26 @@ class PatternParser(ExpressionParser):
         return " ".join(words)
 
     def _path(self) -> list[ast.PathElement]:
+        """Nodes and relationships in turn; parenthesized paths stand where a node may start."""
         kinds = self.kinds
         elements: list[ast.PathElement] = []
+        after_arrow = False
         while True:
             i = self.i
             if kinds[i] != "(":
-                what = "a node" if elements else "a pattern"
-                self.refuse(i, what + ": (")
+                self.refuse(i, "a node: (" if elements else "a pattern: (")
             after = kinds[i + 1]
-            if after == "(" or (after in NAMES and kinds[i + 2] == "=" and kinds[i + 3] == "("):
+            if not after_arrow and (
+                after == "(" or (after in NAMES and kinds[i + 2] == "=" and kinds[i + 3] == "(")
+            ):
                 elements.append(self._parenthesized())
-            else:
-                elements.append(self._node())
+                if kinds[self.i] != "(":
+                    return elements
+                continue
+            elements.append(self._node())
             kind = kinds[self.i]
-            if kind == "-" or kind == "<":
+            after_arrow = kind == "-" or kind == "<"
+            if after_arrow:
                 elements.append(self._relationship())
             elif kind != "(":
                 return elements

@@ -124,7 +124,10 @@ class SchemaParser(ClauseParser):
             if kind != "(":
                 self._wants("a pattern: (")
                 return False
-            self.pattern_part()
+            self._node()
+            if kinds[self.i] in ("-", "<"):
+                self._relationship()
+                self._node()
         elif what == "tail":
             if kind not in ("YIELD", "WHERE"):
                 self._wants("YIELD")
