@@ -57,6 +57,7 @@ from cypherforge.miner.stages import (
     write_stage,
 )
 from cypherforge.miner.stratify import StratifyOptions
+from cypherforge.runtime.pipeline import Pipeline
 
 GraphsOption = Annotated[
     list[str] | None,
@@ -111,6 +112,8 @@ BudgetOption = Annotated[
 
 
 HELDOUT, TRIES = 100, 12
+# So many held-out questions are asked with the bundle when the example is recorded.
+DEMOS = 8
 
 
 def mine_command(
@@ -216,13 +219,23 @@ def mine_command(
         embedder = open_embedder(embed)
         with RunFolder(folder, remembered, fresh=fresh) as run:
             mined = mine(run, loaded, services, embedder, options, agent_model)
+        asked = [e.question for e in read_examples(mined.questions, "heldout")[:DEMOS]]
+        if name == EXAMPLE and record is not None:
+            # What the report proposes to ask must replay too.
+            pipeline = Pipeline.from_bundle(
+                mined.bundle, graph=services.graphs[loaded.graphs[0]], model=services.model
+            )
+            progress.start("ask", len(asked))
+            for question in asked:
+                progress.advance(1, pipeline.ask(question).outcome)
+            progress.finish()
         if record is not None:
             tidy_recording(record)
         summary = {**mined.summary(), "usage": meter.to_json()}
     if json:
         echo_json(summary)
         return
-    question = read_examples(mined.questions, "heldout")[0].question.replace('"', '\\"')
+    question = asked[0].replace('"', '\\"') if asked else "..."
     where = f"--graph {next(iter(specs.values()))} --bundle {mined.bundle}"
     echo(text_report(summary, f'cypherforge ask "{question}" {where} --model {model} --trace'))
     if meter.calls or meter.cache_hits:
