@@ -70,6 +70,11 @@ CASES = [
         "MATCH (p:Person) WITH p.city AS city, count(p) AS total RETURN city, total",
     ),
     (
+        "syntax.parse",
+        "MATCH (p:Person) WITH p.city, count(p) AS total",
+        "MATCH (p:Person) RETURN p.city, count(p) AS total",
+    ),
+    (
         "syntax.scope",
         "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) WITH p, count(m) AS c RETURN m.title, c",
         "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) WITH p, m, count(m) AS c RETURN m.title, c",

@@ -90,7 +90,21 @@ def _function(text: str, node: ast.FunctionCall) -> Iterator[Foreign]:
         yield Foreign(node.span, "size(pattern) is gone; COUNT { } counts", (edit,))
 
 
-def unaliased(query: ast.Query) -> Iterator[Foreign]:
+def slips(query: ast.Query) -> Iterator[Foreign]:
+    """Yield what parses as a tree but that no database takes for a query, with its edits."""
+    clauses = query.body.clauses if isinstance(query.body, ast.SingleQuery) else []
+    last = clauses[-1] if clauses else None
+    if isinstance(last, ast.With) and last.where is None:
+        start = last.span[0]
+        edit = Edit(start, start + len("WITH"), "RETURN")
+        yield Foreign(last.span, "a query cannot end with WITH", (edit,))
+    elif isinstance(last, ast.Match):
+        yield Foreign(last.span, "a query has to RETURN something", None)
+    else:
+        yield from _unaliased(query)
+
+
+def _unaliased(query: ast.Query) -> Iterator[Foreign]:
     """Yield expressions that a WITH carries without AS, with the edits that name them."""
     taken = {node.name for node in query.walk() if isinstance(node, ast.Variable)}
     for clause in query.walk():

@@ -75,7 +75,7 @@ def repair_parse(text: str) -> ParseRepair | None:
         except CypherSyntaxError:
             return None
     assert first is not None
-    code = "syntax.dialect" if dialect else "syntax.parse"
+    code = "syntax.dialect" if dialect or looks_foreign(text) else "syntax.parse"
     return ParseRepair(current, code, first, "; ".join(reasons))
 
 
