@@ -15,7 +15,9 @@ GROUPS = {
     "artifacts": "Look at the artifacts that stages write.",
     "bundle": "Rule bundles: the one file that the runtime loads.",
     "gate": "Is a query safe, and does it fit the schema.",
+    "graph": "Graphs: look at one, move one into files or a server.",
     "rules": "Rules: list, write, check, prove.",
+    "schema": "Schemas of graphs and files: show, check, compare.",
 }
 
 COMMANDS = {
@@ -49,6 +51,27 @@ COMMANDS = {
     "diagnose": (
         "cypherforge.diagnosis.commands:diagnose_command",
         "Which faults a draft has against its gold, or count those of an artifact.",
+    ),
+    "graph info": ("cypherforge.graph.commands:show_graph", "What a graph is and holds."),
+    "graph export": (
+        "cypherforge.graph.commands:export_graph_command",
+        "Write a graph as neutral files.",
+    ),
+    "graph load": (
+        "cypherforge.graph.commands:load_graph_command",
+        "Create a graph of neutral files in an empty database.",
+    ),
+    "schema show": (
+        "cypherforge.graph.commands:show_schema",
+        "Print a schema in any format, within a token budget.",
+    ),
+    "schema check": (
+        "cypherforge.graph.commands:check_schema_command",
+        "Say what is wrong or doubtful with a schema.",
+    ),
+    "schema diff": (
+        "cypherforge.graph.commands:diff_schemas_command",
+        "Say what two schemas declare differently.",
     ),
     "doctor": (
         "cypherforge.runtime.doctor:doctor",
