@@ -108,11 +108,11 @@ def _spelling(
     rest = dict(labels)
     conditions = []
     inline: dict[int, str] = {}
-    for node, value in values.items():
+    for place, value in values.items():
         if rng.random() < 0.5:
-            inline[node] = f" {{v: {value}}}"
+            inline[place] = f" {{v: {value}}}"
         else:
-            sides = [f"{names[node]}.v", str(value)]
+            sides = [f"{names[place]}.v", str(value)]
             rng.shuffle(sides)
             conditions.append(" = ".join(sides))
 
