@@ -107,9 +107,7 @@ def open_services(
 def open_backbone(
     model: str, progress: Progress, limits: Limits, meter: Meter, record: Path | None = None
 ) -> ChatModel:
-    """The model of a spec, behind the cache that all runs share; ``recorded:example`` is shipped."""
-    if model == f"recorded:{EXAMPLE}":
-        model = f"recorded:{example_folder() / 'answers.jsonl'}"
+    """The model of a spec, behind the cache that all runs share."""
     return open_model(
         model,
         cache=answers_folder(),

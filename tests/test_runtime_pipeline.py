@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 import world_of_films as world
 
@@ -14,7 +13,7 @@ from cypherforge.graph.connect import connect
 from cypherforge.llm.base import ChatAnswer, ChatRequest
 from cypherforge.llm.scripted import ScriptedModel
 from cypherforge.runtime.commands import EXIT_CODES
-from cypherforge.runtime.exemplars import by_keywords, nearest
+from cypherforge.runtime.exemplars import by_keywords
 from cypherforge.runtime.pipeline import Answer, Pipeline
 from cypherforge.runtime.prompts import draft_request, zero_shot_request
 
@@ -131,13 +130,6 @@ def test_without_rules_and_exemplars_a_draft_is_zero_shot() -> None:
     assert draft_request("(:A)", "Who?") == zero_shot_request("(:A)", "Who?")
     content = zero_shot_request("(:A)-[:R]->(:B)", "Who?").messages[-1].content
     assert content == "Schema:\n(:A)-[:R]->(:B)\n\nQuestion: Who?"
-
-
-def test_nearest_breaks_ties_by_key() -> None:
-    corpus = np.array([[1, 0], [0, 1], [1, 0], [0.6, 0.8]], dtype=np.float32)
-    query = np.array([1, 0], dtype=np.float32)
-    assert nearest(query, corpus, ["d", "c", "b", "a"], 3) == [2, 0, 3]
-    assert nearest(query, corpus[:0], [], 3) == []
 
 
 def test_shapes_are_chosen_by_keywords() -> None:

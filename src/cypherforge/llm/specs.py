@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal, cast
 from urllib.parse import urlsplit, urlunsplit
@@ -104,6 +105,13 @@ class NoModel:
         raise UsageError("this step asks a model, and none was given", hint=f"--model: {_HINT}")
 
 
+def _recording(name: str) -> Path:
+    """The file of a recording; ``example`` is the one that comes with the package."""
+    if name == "example":
+        return Path(str(files("cypherforge.artifacts") / "example" / "answers.jsonl"))
+    return Path(name)
+
+
 def open_model(
     spec: str,
     *,
@@ -131,7 +139,7 @@ def open_model(
     if parsed.kind == "recorded":
         if record is not None:
             raise UsageError("a recorded model cannot be recorded", hint="name a live --model")
-        return RecordedModel(Path(parsed.name), meter)
+        return RecordedModel(_recording(parsed.name), meter)
     if parsed.kind == "scripted":
         model = MeteredModel(ScriptedModel.from_file(parsed.name), meter, budget, prices)
     else:

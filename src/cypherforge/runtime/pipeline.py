@@ -23,17 +23,20 @@ from cypherforge.graph.render import render_schema
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.values import to_json
 from cypherforge.llm.base import ChatModel, Embedder
+from cypherforge.llm.embeddings import nearest
 from cypherforge.llm.specs import open_embedder, open_model
 from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
 from cypherforge.runtime.draft import draft
-from cypherforge.runtime.exemplars import FEW_SHOT, by_keywords, nearest
+from cypherforge.runtime.exemplars import by_keywords
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.trace import Listener, Trace
 from cypherforge.validators import Gate
 
 Outcome = Literal["answered", "empty", "unanswerable", "refused", "failed"]
 
+# CypherGuard, section 3.2: the three nearest train questions.
+FEW_SHOT = 3
 # A prompt shows two skeletons at most: more of them crowd out the question for a small model.
 SHAPES = 2
 
@@ -151,9 +154,10 @@ class DraftPart:
         if self.embedder is None or not corpus:
             return []
         vector = self.embedder.embed([question])[0]
-        chosen = nearest(vector, self.bundle.embeddings, [e.id for e in corpus], FEW_SHOT)
+        pairs = {e.id: Exemplar(e.question, e.cypher) for e in corpus}
+        chosen = nearest(self.bundle.embeddings, list(pairs), vector, FEW_SHOT)
         # The nearest stands last, next to the question.
-        return [Exemplar(corpus[i].question, corpus[i].cypher) for i in reversed(chosen)]
+        return [pairs[key] for key, _ in reversed(chosen)]
 
     def _shapes(self, question: str) -> list[str]:
         shapes = self.bundle.shapes
