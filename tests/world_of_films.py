@@ -37,7 +37,7 @@ def write_graph(folder: Path) -> Path:
     for name, rows in (("nodes", nodes), ("relationships", edges)):
         with gzip.open(folder / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
-    schema = {"apoc.meta.schema": {}, "constraints": [], "indexes": []}
+    schema: dict[str, Any] = {"apoc.meta.schema": {}, "constraints": [], "indexes": []}
     (folder / "schema.json").write_text(json.dumps(schema))
     return folder
 
