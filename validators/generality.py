@@ -94,8 +94,9 @@ class ForbiddenNames:
         for graph, schema in schemas.items():
             names += [ForbiddenName("label", graph, text) for text in schema.labels]
             names += [ForbiddenName("type", graph, text) for text in schema.types]
-            for owner in (*schema.labels.values(), *schema.types.values()):
-                names += [ForbiddenName("property", graph, p.name) for p in owner.properties]
+            keys = {p.name for label in schema.labels.values() for p in label.properties}
+            keys |= {p.name for rel in schema.types.values() for p in rel.properties}
+            names += [ForbiddenName("property", graph, key) for key in sorted(keys)]
         for example in examples:
             names += [ForbiddenName("entity", example.graph, s) for s in _strings(example.cypher)]
         for graph, texts in (entities or {}).items():

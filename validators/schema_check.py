@@ -46,13 +46,9 @@ class _Checker:
         self.query = query
         self.schema = schema
         self.bindings: Bindings = resolve(query)
-        self.keys = sorted(
-            {
-                p.name
-                for o in (*schema.labels.values(), *schema.types.values())
-                for p in o.properties
-            }
-        )
+        keys = {p.name for label in schema.labels.values() for p in label.properties}
+        keys |= {p.name for rel in schema.types.values() for p in rel.properties}
+        self.keys = sorted(keys)
         self._candidates = _possible_labels(self.bindings, schema)
 
     def finding(

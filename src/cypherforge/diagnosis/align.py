@@ -246,9 +246,10 @@ class _Search:
                     trial = list(image)
                     trial[j], trial[k] = trial[k], trial[j]
                     options.append(trial)
-                for i in [*(set(range(size)) - {x for x in image if x is not None}), None]:
+                unused: set[int] = set(range(size)) - {x for x in image if x is not None}
+                for candidate in (*sorted(unused), None):
                     trial = list(image)
-                    trial[j] = i
+                    trial[j] = candidate
                     options.append(trial)
                 for trial in options:
                     score = self.score(trial)

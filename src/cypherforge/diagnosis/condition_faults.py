@@ -268,7 +268,7 @@ class ConditionFaults:
     def _home(self, condition: Condition) -> ast.Match:
         """The MATCH of the draft by which all that the condition speaks of is bound."""
         wanted: set[int] = set()
-        entities = [condition.owner] if condition.owner is not None else []
+        entities: list[Entity | None] = [condition.owner]
         for node in condition.value.walk():
             if isinstance(node, ast.Variable):
                 entities.append(self.gold.bindings.of(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from dataclasses import dataclass
 
 from cypherforge.cypher import ast
@@ -288,7 +289,7 @@ class OutputFaults:
                         "aggregation.fanout",
                         [projection],
                         "the gold aggregates one path before it walks the next",
-                        lambda p=projection: self._all_distinct(p),
+                        partial(self._all_distinct, projection),
                     )
                     return
                 yield self.make(

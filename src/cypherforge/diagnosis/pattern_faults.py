@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity, Link
@@ -420,7 +421,7 @@ class PatternFaults:
                 [self.found.draft_of[id(a)].nodes[0].span for a in anchors[:1]],
                 reason,
                 self.renderer,
-                lambda k=links, n=nodes, a=anchors: self._add(k, n, a),
+                partial(self._add, links, nodes, anchors),
                 _types_of(links),
             )
 
@@ -474,7 +475,7 @@ class PatternFaults:
                 [node.span for node in spans],
                 reason,
                 self.renderer,
-                lambda k=links, g=gone, d=dropped: self._remove(k, g, d),
+                partial(self._remove, links, gone, dropped),
                 _types_of(links),
             )
 
