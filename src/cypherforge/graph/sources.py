@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from cypherforge.graph.connect import connect
@@ -30,7 +29,6 @@ def open_schema(
     policy: ValuePolicy = ALL_VALUES,
     user: str | None = None,
     database: str | None = None,
-    stdin: Callable[[], str] = sys.stdin.read,
 ) -> Schema:
     """Return the schema of a graph, of a file in any known format, or of ``-``, standard input.
 
@@ -38,7 +36,7 @@ def open_schema(
     what ``connect`` and ``introspect`` raise for a graph.
     """
     if spec == "-":
-        return policy.apply(parse_schema(stdin() + "\n", format))
+        return policy.apply(parse_schema(sys.stdin.read() + "\n", format))
     if format is None and is_graph(spec):
         with connect(spec, user=user, database=database) as graph:
             return introspect(graph, sample=sample, policy=policy)
