@@ -122,9 +122,9 @@ def test_a_runtime_error_is_a_type_fault_of_the_part_that_causes_it() -> None:
 )
 def test_what_the_database_refuses_has_a_syntax_code(message: str, code: str) -> None:
     def answer(text: str) -> Result | QueryError:
-        return rows(1) if "good(n.x)" in text else QuerySyntaxError(message)
+        return rows(1) if "n.good" in text else QuerySyntaxError(message)
 
-    faults = diagnose("MATCH (n:N) RETURN bad(n.x)", "MATCH (n:N) RETURN good(n.x)", Told(answer))
+    faults = diagnose("MATCH (n:N) RETURN n.bad", "MATCH (n:N) RETURN n.good", Told(answer))
     assert [(f.code, f.confirmed) for f in faults] == [(code, True)]
 
 

@@ -228,6 +228,14 @@ def test_notifications_of_the_plan_are_warnings() -> None:
     assert verdict.ok and finding.severity == "warning" and finding.span == (12, 13)
 
 
+def test_the_language_analysis_is_one_of_the_backends() -> None:
+    verdict = Gate(schema=S1).check("MATCH (p:Person) RETURN q.name")
+    assert [(f.backend, f.category, f.code) for f in verdict.findings] == [
+        ("analysis", "reference", "scope.undefined")
+    ]
+    assert verdict.ran == ("parse", "readonly", "schema", "analysis")
+
+
 def test_another_backend_can_be_added() -> None:
     from cypherforge.validators.findings import Finding
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from cypherforge.core.errors import NotSupported, QueryRefused, QuerySyntaxError, QueryTimeout
 from cypherforge.cypher import CypherSyntaxError, ast, parse
+from cypherforge.cypher.analysis import analyse
 from cypherforge.graph.base import Graph, Notification
 from cypherforge.graph.schema import Schema
 from cypherforge.validators.findings import Backend, Category, Finding, Severity
@@ -85,6 +86,8 @@ class Gate:
             )
         if self.schema is not None:
             self.chain.append(("schema", _schema))
+        if not self.dialect.startswith("memgraph"):
+            self.chain.append(("analysis", _analysis))
         self.chain.extend(extra)
         if graph is not None:
             self.chain.append(("explain", lambda s: _explain(s, read_only)))
@@ -190,6 +193,23 @@ def _schema(subject: Subject) -> Iterable[Finding]:
     if subject.tree is None or subject.schema is None:
         return []
     return check_schema(subject.tree, subject.schema)
+
+
+def _analysis(subject: Subject) -> Iterable[Finding]:
+    if subject.tree is None:
+        return []
+    return [
+        Finding(
+            item.severity,
+            item.category,
+            item.code,
+            item.message,
+            item.span,
+            item.suggestion,
+            "analysis",
+        )
+        for item in analyse(subject.tree, subject.dialect)
+    ]
 
 
 def _explain(subject: Subject, read_only: bool) -> Iterable[Finding]:

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.cypher import CypherSyntaxError, ast, parse
+from cypherforge.cypher.analysis import analyse
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.diagnosis.compare_queries import differences
 from cypherforge.diagnosis.confirm import Bench, is_ordered
 from cypherforge.diagnosis.difference import Difference, Span
-from cypherforge.diagnosis.engine_errors import code_of_error
+from cypherforge.diagnosis.engine_errors import code_of_error, code_of_finding
 from cypherforge.diagnosis.foreign import Foreign, foreign_parts, slips
 from cypherforge.diagnosis.model import UNKNOWN, Fault, family_of
 from cypherforge.diagnosis.parse_repairs import looks_foreign, repair_parse
@@ -96,9 +97,7 @@ class _Diagnosis:
             changed = apply_edits(text, part.edits or ())
             right = self.bench.right(changed)
             spans = (part.span,) if text == self.draft else ()
-            self.faults.append(
-                Fault("syntax.parse", "syntax", spans, changed, right, part.reason)
-            )
+            self.faults.append(Fault("syntax.parse", "syntax", spans, changed, right, part.reason))
             if right:
                 return self.faults
             text, tree = changed, parse(changed)
@@ -115,14 +114,9 @@ class _Diagnosis:
             if error is not None:
                 return [*self.faults, self._of_error(error, text)]
             return [*self.faults, _unknown(found)] if not self.faults else self.faults
-        foreign = list(foreign_parts(tree))
-        if foreign:
-            found = _foreign_first(found, foreign)
-        loose = unbound(tree)
-        if loose:
-            found = self._scoped(text, tree, found, loose)
-        elif error is not None and not foreign:
-            found = self._blamed(text, found, error)
+        # What the database has run holds no syntax fault, whatever we think of it.
+        if not isinstance(self.bench.run(text), Result):
+            found = self._syntax_first(text, tree, found, error)
         if not found:
             if self.faults:
                 return self.faults
@@ -138,6 +132,39 @@ class _Diagnosis:
 
     def _differences(self, tree: ast.Query) -> list[Difference] | str:
         return differences(tree, self.gold, self.schema, self._only_columns)
+
+    def _syntax_first(
+        self, text: str, tree: ast.Query, found: list[Difference], error: QueryError | None
+    ) -> list[Difference]:
+        """Name as syntax faults what keeps the draft from running."""
+        foreign = list(foreign_parts(tree))
+        if foreign:
+            found = _foreign_first(found, foreign)
+        loose = unbound(tree)
+        if loose:
+            return self._scoped(text, tree, found, loose)
+        refused = self._refused(tree, foreign, loose)
+        touched = any(_touches(d, part.span) for part in refused for d in found)
+        if refused and (touched or error is None or not self.bench.live):
+            return _foreign_first(found, refused)
+        if error is not None and not foreign:
+            return self._blamed(text, found, error)
+        return found
+
+    def _refused(
+        self, tree: ast.Query, foreign: list[Foreign], loose: list[ast.Variable]
+    ) -> list[Foreign]:
+        """What the language analysis says the database refuses, and nothing else has named."""
+        graph = self.bench.graph
+        if graph is not None and graph.engine.startswith("memgraph"):
+            return []
+        named = [part.span for part in foreign] + [variable.span for variable in loose]
+        return [
+            Foreign(item.span, item.message, None, code_of_finding(item.code))
+            for item in analyse(tree)
+            if item.severity == "error"
+            and not any(a < item.span[1] and item.span[0] < b for a, b in named)
+        ]
 
     def _only_columns(self, mine: list[int], theirs: list[int]) -> bool | None:
         own, wanted = self.bench.run(self.draft), self.bench.gold_result
@@ -299,17 +326,17 @@ class _Diagnosis:
 
 
 def _foreign_first(found: list[Difference], foreign: list[Foreign]) -> list[Difference]:
-    """Give each foreign word to the difference that covers it, or make it a fault of its own."""
+    """Give what is refused to the difference that covers it, or make it a fault of its own."""
     result = list(found)
     own: list[Difference] = []
     for part in foreign:
         covering = next((d for d in result if _touches(d, part.span)), None)
         if covering is None:
-            own.append(Difference("syntax.dialect", (part.span,), part.edits, part.reason))
+            own.append(Difference(part.code, (part.span,), part.edits, part.reason))
             continue
         result.remove(covering)
         reason = f"{part.reason}; {covering.reason}"
-        own.append(Difference("syntax.dialect", covering.spans, covering.edits, reason))
+        own.append(Difference(part.code, covering.spans, covering.edits, reason))
     return own + result
 
 

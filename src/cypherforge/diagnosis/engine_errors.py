@@ -23,6 +23,22 @@ _TEXTS = (
 )
 
 
+# Families of the language analysis; the others are faults of form.
+_FAMILIES = {
+    "scope": "syntax.scope",
+    "type": "syntax.type",
+    "literal": "syntax.type",
+    "function": "syntax.dialect",
+    "procedure": "syntax.dialect",
+    "dialect": "syntax.dialect",
+}
+
+
+def code_of_finding(code: str) -> str:
+    """Return one of the four syntax codes for what the language analysis says."""
+    return _FAMILIES.get(code.split(".", 1)[0], "syntax.parse")
+
+
 def code_of_error(error: QueryError) -> str:
     """Return one of the four syntax codes for what the database said."""
     if isinstance(error, QueryRuntimeError):

@@ -52,6 +52,7 @@ class Foreign:
     span: tuple[int, int]
     reason: str
     edits: tuple[Edit, ...] | None
+    code: str = "syntax.dialect"
 
 
 def foreign_parts(query: ast.Query) -> Iterator[Foreign]:
