@@ -231,9 +231,7 @@ class _Resolver:
             self.expression(clause.expression, scope)
             entity = self.element(clause.expression, scope, wanted="element")
             if entity is None:
-                taken = self.declare(
-                    clause.variable, scope, "value", clause.expression, fresh=True
-                )
+                taken = self.declare(clause.variable, scope, "value", clause.expression, fresh=True)
                 taken.element = True
             else:
                 scope[clause.variable.name] = entity
