@@ -1,5 +1,6 @@
 """The Cypher language."""
 
+from cypherforge.cypher.analysis import analyse
 from cypherforge.cypher.answers import (
     AmbiguousAnswer,
     Candidate,
@@ -23,6 +24,7 @@ __all__ = [
     "Edit",
     "NoQuery",
     "Shape",
+    "analyse",
     "apply_edits",
     "extract_candidates",
     "extract_query",

@@ -573,7 +573,10 @@ class Match(Clause):
 
 @dataclass(slots=True, eq=False)
 class ProjectionItem(Node):
-    """``expression [AS alias]``; ``text`` is the source of the expression: its column name."""
+    """``expression [AS alias]``; ``text`` names the column where no alias does.
+
+    It is the source of the expression, or the variable of a map projection: ``n {.a}`` makes ``n``.
+    """
 
     expression: Expression
     alias: Variable | None

@@ -194,6 +194,8 @@ class ClauseParser(PatternParser):
                 self.i = j = j + 1
                 items.append(ProjectionItem((start, end), value, alias, source))
             else:
+                if type(value) is ast.MapProjection:
+                    source = value.subject.name  # type: ignore[attr-defined]
                 items.append(ProjectionItem((start, end), value, None, source))
             if kinds[j] != ",":
                 return items, distinct, star

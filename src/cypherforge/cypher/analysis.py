@@ -1,0 +1,44 @@
+"""The door to the analysis: what a database would refuse in a query that parses."""
+
+from __future__ import annotations
+
+from cypherforge.cypher import ast
+from cypherforge.cypher.analysis_clauses import QueryAnalysis
+from cypherforge.cypher.analysis_expressions import Finding
+from cypherforge.cypher.parser import parse
+
+__all__ = ["Finding", "analyse"]
+
+
+def analyse(query: ast.Query | str, dialect: str = "neo4j-5") -> list[Finding]:
+    """What a database of this dialect would refuse in the query, in the order of its text.
+
+    ``dialect``: ``neo4j-5`` or ``cypher-25``. A query given as text is parsed first, and
+    ``CypherSyntaxError`` raised where it does not parse.
+    """
+    tree = parse(query) if isinstance(query, str) else query
+    analysis = QueryAnalysis(tree.text, version_of(tree, dialect))
+    try:
+        analysis.body(tree.body, {}, "query")
+    except RecursionError:
+        return [
+            Finding(
+                "warning",
+                "parse",
+                "clause.deep",
+                "the query nests too deeply to look at",
+                tree.span,
+            )
+        ]
+    findings = analysis.findings
+    if len(findings) > 1:
+        findings.sort(key=lambda finding: finding.span)
+    return findings
+
+
+def version_of(tree: ast.Query, dialect: str) -> int:
+    """5 or 25: what the query's own prefix says, else the dialect."""
+    for option in tree.options:
+        if option.name == "version" and option.value:
+            return 25 if option.value.startswith("25") else 5
+    return 25 if dialect.endswith("25") else 5
