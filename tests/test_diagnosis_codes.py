@@ -428,6 +428,12 @@ CASES = [
         "MATCH (m:Movie) RETURN m.title ORDER BY m.rating DESC LIMIT 3",
     ),
     (
+        "return.order",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN p.name, m.title ORDER BY p.born LIMIT 3",
+        "MATCH (p:Person) WITH p ORDER BY p.born LIMIT 3 MATCH (p)-[:ACTED_IN]->(m:Movie) "
+        "RETURN p.name, m.title",
+    ),
+    (
         "return.unasked",
         "MATCH (m:Movie) RETURN m.title ORDER BY m.title LIMIT 10",
         "MATCH (m:Movie) RETURN m.title",
@@ -443,6 +449,15 @@ CASES = [
         "MATCH (m:Movie) RETURN m.title ORDER BY m.year",
     ),
 ]
+
+
+def test_one_match_uses_no_relationship_twice() -> None:
+    """The same pattern, but two MATCH clauses let both hops be the same relationship."""
+    draft = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)<-[:ACTED_IN]-(q:Person) RETURN q.name"
+    gold = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) MATCH (m)<-[:ACTED_IN]-(q:Person) RETURN q.name"
+    (fault,) = diagnose(draft, gold, schema=SCHEMA)
+    assert (fault.code, fault.repair) == ("pattern.topology", None)
+    assert "twice" in fault.reason
 
 
 @pytest.mark.parametrize(("code", "draft", "gold"), CASES)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from cypherforge.cypher import ast
 from cypherforge.cypher.edits import Edit
 from cypherforge.cypher.function_kinds import AGGREGATES
-from cypherforge.diagnosis.align import align
+from cypherforge.diagnosis.align import Alignment, align
 from cypherforge.diagnosis.condition_faults import ConditionFaults
 from cypherforge.diagnosis.difference import Difference
 from cypherforge.diagnosis.expressions import Canonical, Form
@@ -49,13 +49,32 @@ def _of_part(
     found += OutputFaults(alignment, renderer, schema, only_columns).all()
     found = _hops_as_tests(found, draft)
     if not found:
-        return found
+        return _shared_matches(alignment)
     ties = _lost_ties(found, draft, gold, alignment.forms()[1])
     if ties is not None:
         found = ties
     if any(d.edits is None for d in found):
         found = _by_tail(found, draft, renderer)
     return found
+
+
+def _shared_matches(found: Alignment) -> list[Difference]:
+    """Hops in one MATCH where the gold has two, or the reverse: one MATCH uses no edge twice."""
+    for i, (mine, theirs) in enumerate(found.links):
+        for other, twin in found.links[i + 1 :]:
+            same_types = mine.relationship.names & other.relationship.names
+            together = mine.clause is other.clause
+            if same_types and together != (theirs.clause is twin.clause):
+                word = "one" if together else "two"
+                return [
+                    Difference(
+                        "pattern.topology",
+                        (mine.pattern.span, other.pattern.span),
+                        None,
+                        f"{word} MATCH for two hops of a type: one MATCH uses no relationship twice",
+                    )
+                ]
+    return []
 
 
 def _hops_as_tests(found: list[Difference], draft: Summary) -> list[Difference]:

@@ -101,10 +101,10 @@ class _Diagnosis:
             if right:
                 return self.faults
             text, tree = changed, parse(changed)
-        error = self.bench.fails(text)
-        if isinstance(error, QueryTimeout):
-            error = None
-        return self._compare(text, tree, error)
+        failure = self.bench.fails(text)
+        if isinstance(failure, QueryTimeout):
+            failure = None
+        return self._compare(text, tree, failure)
 
     # ------------------------------------------------------------ differences
 
@@ -237,7 +237,7 @@ class _Diagnosis:
         if right:
             needed = self._needed(text, edits)
             return self._faults(text, needed, needed, True)
-        later = self._look_again(whole, edits, text, found) if right is not True else None
+        later = self._look_again(whole, edits, text, found)
         if later is not None:
             return later
         if self.bench.live and len(edits) > 1:

@@ -35,12 +35,13 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """ORDER BY, SKIP and LIMIT of one projection."""
+    """ORDER BY, SKIP and LIMIT of one projection; ``followed``: a MATCH comes behind it."""
 
     projection: ast.Projection
     order: tuple[tuple[Form, bool], ...]
     skip: Form | None
     limit: Form | None
+    followed: bool
 
 
 class OutputFaults:
@@ -386,9 +387,7 @@ class OutputFaults:
     def pages(self) -> Iterator[Difference]:
         """Yield differences of ORDER BY, SKIP and LIMIT."""
         mine, theirs = _pages(self.draft, self.mine), _pages(self.gold, self.theirs)
-        if [(p.order, p.skip, p.limit) for p in mine] == [
-            (p.order, p.skip, p.limit) for p in theirs
-        ]:
+        if [_cuts(p) for p in mine] == [_cuts(p) for p in theirs]:
             return
         own = self.draft.returned
         if own is None:
@@ -410,6 +409,10 @@ class OutputFaults:
             return
         a, b = mine[-1], theirs[-1]
         nodes = _page_nodes(a.projection)
+        if _cuts(a)[:3] == _cuts(b)[:3] and a.followed != b.followed:
+            reason = "cut at another step than in the gold: before or behind further patterns"
+            yield self.make("return.order", nodes, reason, lambda: None)
+            return
         unasked = (a.order == b.order or not b.order) and (
             (a.limit is not None and b.limit is None) or (a.order and not b.order)
         )
@@ -588,9 +591,16 @@ def _pages(summary: Summary, forms: Canonical) -> list[_Page]:
                 tuple((forms.form(key.expression), key.descending) for key in order),
                 forms.form(projection.skip.count) if projection.skip is not None else None,
                 forms.form(projection.limit.count) if projection.limit is not None else None,
+                any(match.span[0] > projection.span[0] for match in summary.matches),
             )
         )
     return pages
+
+
+def _cuts(page: _Page) -> tuple[object, ...]:
+    # Where it is cut matters only if it is cut: an order in between is lost anyway.
+    cut = page.skip is not None or page.limit is not None
+    return page.order, page.skip, page.limit, page.followed if cut else None
 
 
 def _page_nodes(projection: ast.Projection) -> list[ast.Node]:

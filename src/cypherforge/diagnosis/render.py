@@ -6,9 +6,10 @@ from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.names import quote_name
+from cypherforge.diagnosis import surgery
 from cypherforge.diagnosis.align import Alignment
 from cypherforge.diagnosis.expressions import Form, has_aggregate
-from cypherforge.diagnosis.summary import Summary
+from cypherforge.diagnosis.summary import Condition, Summary
 
 
 class CannotRender(Exception):
@@ -132,7 +133,35 @@ class Renderer:
                 edits.append(Edit(variable.span[0] - start, variable.span[1] - start, name))
             last = clause.span[1]
         text = apply_edits(self.gold.text[start:last], edits)
-        return [Edit(mine.span[0], end, text)]
+        return [*self._head(mine, bound, head), Edit(mine.span[0], end, text)]
+
+    def _head(self, mine: ast.Projection, bound: set[int], head: set[int]) -> list[Edit]:
+        """Take out of the draft's first patterns what the gold matches only behind its first step."""
+        partners = self.alignment.gold_of
+        stand_ins = {id(entity) for entity in self._stand_ins.values()}
+        late = {
+            id(node)
+            for node in self.draft.nodes
+            if id(node) in bound - stand_ins
+            and id(node) in partners
+            and id(partners[id(node)]) not in head
+        }
+        links = {
+            id(link.pattern)
+            for link, gold in self.alignment.links
+            if link.pattern.span[0] < mine.span[0] and id(gold.relationship) not in head
+        }
+        if not late and not links:
+            return []
+        edits = surgery.without_links(self.draft, links, late)
+        if edits is None or any(
+            late & self._spoken_of(c) for c in self.draft.conditions if c.holder is None
+        ):
+            raise CannotRender("the draft matches at once what the gold matches in steps")
+        return edits
+
+    def _spoken_of(self, condition: Condition) -> set[int]:
+        return {id(self.draft.bindings.of(v)) for v in _variables(condition.value)}
 
     def _standing_in(self, bound: set[int], head: set[int]) -> dict[int, Entity]:
         """Draft nodes for what the gold matches first, where they are paired with a later match.
