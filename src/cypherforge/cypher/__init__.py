@@ -9,6 +9,7 @@ from cypherforge.cypher.answers import (
     extract_query,
     last_query,
 )
+from cypherforge.cypher.dialects import Repaired, Step, repair_dialect
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
@@ -23,7 +24,9 @@ __all__ = [
     "CypherSyntaxError",
     "Edit",
     "NoQuery",
+    "Repaired",
     "Shape",
+    "Step",
     "analyse",
     "apply_edits",
     "extract_candidates",
@@ -34,6 +37,7 @@ __all__ = [
     "parse",
     "quote_name",
     "quote_string",
+    "repair_dialect",
     "shape_of",
     "to_text",
 ]
