@@ -205,7 +205,10 @@ class QueryAnalysis(ProjectionAnalysis):
                 item.expression for item in node.items if self._has_aggregate(item.expression)
             ]
             self.after(node.where.predicate, outer, columns, node, True, aggregating)
-        return {**base, **columns} if base else columns
+        if not base:
+            return columns
+        self.beyond = frozenset(base) - frozenset(columns)
+        return {**base, **columns}
 
     def _shadows(self, variable: ast.Variable) -> None:
         self.report(
@@ -345,7 +348,8 @@ class QueryAnalysis(ProjectionAnalysis):
             self.boolean(node.where.predicate, scope)
 
     def _call_subquery(self, node: ast.CallSubquery, scope: Scope, count: int) -> None:
-        base, hides = self.base, self.hides
+        base, hides, beyond = self.base, self.hides, self.beyond
+        self.beyond = frozenset()
         if node.scope is None and not node.scope_star:
             self.base, self.hides = {}, ""
             columns = self._import_body(node.body, scope)
@@ -359,7 +363,7 @@ class QueryAnalysis(ProjectionAnalysis):
                     inner[variable.name] = self.undefined(variable) if found is None else found
             self.base, self.hides = inner, "call"
             columns = self.body(node.body, dict(inner), "call")
-        self.base, self.hides = base, hides
+        self.base, self.hides, self.beyond = base, hides, beyond
         for name, kind in (columns or {}).items():
             if name in scope:
                 self.report(
@@ -398,15 +402,15 @@ class QueryAnalysis(ProjectionAnalysis):
         """Look at a subquery in an expression; its type."""
         outer, self.may_aggregate = self.may_aggregate, False
         count = self.aggregates
-        base, hides = self.base, self.hides
-        self.base, self.hides = scope, ""
+        base, hides, beyond = self.base, self.hides, self.beyond
+        self.base, self.hides, self.beyond = scope, "", frozenset()
         body = node.body
         if isinstance(body, ast.SingleQuery) and _is_short(body):
             self._match(body.clauses[0], dict(scope))  # type: ignore[arg-type]
             columns: Scope | None = None
         else:
             columns = self.body(body, dict(scope), node.kind)
-        self.base, self.hides = base, hides
+        self.base, self.hides, self.beyond = base, hides, beyond
         self.may_aggregate = outer
         self.aggregates = count
         if node.kind == "EXISTS":
@@ -438,6 +442,10 @@ class QueryAnalysis(ProjectionAnalysis):
                     self.labels(item.labels, scope, ":" not in between)
             elif type(target) is ast.Variable:
                 self.expect(target, scope, t.ENTITY)
+            elif isinstance(target, (ast.PropertyAccess, ast.Index)):
+                self.expect(target.subject, scope, t.ENTITY)
+                if type(target) is ast.Index:
+                    self.expect(target.index, scope, t.STRING)
             else:
                 self.type_of(target, scope)
             if item.value is not None:
@@ -467,7 +475,7 @@ class QueryAnalysis(ProjectionAnalysis):
             self.expect(expression, scope, t.ENTITY | t.PATH)
 
     def _foreach(self, node: ast.Foreach, scope: Scope, count: int) -> None:
-        found = self.expect(node.source, scope, t.ANY_LIST)
+        found = self.type_of(node.source, scope)
         inner = dict(scope)
         inner[node.variable.name] = t.element_of(found & t.ANY_LIST or t.ANY_LIST)
         for clause in node.clauses:

@@ -30,6 +30,7 @@ Category = Literal["parse", "reference", "type", "constraint", "dialect"]
 _LOGICAL = frozenset(("AND", "OR", "XOR"))
 _COMPARING = frozenset(("=", "<>", "<", "<=", ">", ">=", "STARTS WITH", "ENDS WITH", "CONTAINS"))
 _MAX_INTEGER = 2**63
+_PERCENTILES = ("percentilecont", "percentiledisc")
 _RANDOM = frozenset(("rand", "randomuuid"))
 
 
@@ -147,7 +148,10 @@ class ExpressionAnalysis(ABC):
             return BOOLEAN
         found = self.type_of(node, scope)
         if not found & BOOLEAN:
-            if found & ANY_LIST and not found & ~ANY_LIST:
+            # Where it need not be a list, Neo4j would turn one into a condition.
+            if found & ANY_LIST and found & ~ANY_LIST:
+                return BOOLEAN
+            if found & ANY_LIST:
                 self.report(
                     "type.mismatch",
                     "a list is no condition",
@@ -188,7 +192,7 @@ class ExpressionAnalysis(ABC):
     def _list(self, node: ast.ListLiteral, scope: Scope) -> int:
         element = 0
         for item in node.items:
-            element |= self.type_of(item, scope)
+            element = t.common(element, self.type_of(item, scope))
         return t.list_of(element) if element else ANY_LIST
 
     def _map(self, node: ast.MapLiteral, scope: Scope) -> int:
@@ -211,7 +215,7 @@ class ExpressionAnalysis(ABC):
             node = chain.pop()
             op = node.op
             if op in _LOGICAL:
-                if not found & BOOLEAN:
+                if not found & (BOOLEAN | ANY_LIST):
                     self.mismatch(node.left, found, BOOLEAN)
                 self.boolean(node.right, scope)
                 found = BOOLEAN
@@ -299,7 +303,8 @@ class ExpressionAnalysis(ABC):
             if operand.value > _MAX_INTEGER or (node.op == "+" and operand.value == _MAX_INTEGER):
                 self.report("literal.range", "the integer is too large", node.span)
             return t.INTEGER
-        return self.expect(operand, scope, t.NUMBER) & t.NUMBER or t.NUMBER
+        wanted = t.NUMBER if node.op == "-" else t.NUMBER | t.TEMPORAL | t.DURATION
+        return self.expect(operand, scope, wanted) & wanted or t.NUMBER
 
     def _is_null(self, node: ast.IsNull, scope: Scope) -> int:
         self.type_of(node.operand, scope)
@@ -315,21 +320,15 @@ class ExpressionAnalysis(ABC):
     def _index(self, node: ast.Index, scope: Scope) -> int:
         subject = self.type_of(node.subject, scope)
         index = self.type_of(node.index, scope)
-        result = 0
-        wanted = 0
-        if subject & ANY_LIST:
-            wanted |= t.INTEGER
-            if index & t.INTEGER:
-                result |= t.element_of(subject)
-        if subject & (t.MAP | ENTITY):
-            wanted |= t.STRING
-            if index & t.STRING:
-                result |= ANY
-        if not wanted:
+        if not subject & (ANY_LIST | t.MAP | ENTITY | t.TEMPORAL | t.DURATION):
             self.mismatch(node.subject, subject, ANY_LIST, t.MAP, ENTITY)
-        elif not result:
-            self.mismatch(node.index, index, wanted)
-        return result or ANY
+        elif not subject & (t.MAP | ENTITY) and subject & ANY_LIST:
+            if not index & t.INTEGER:
+                self.mismatch(node.index, index, t.INTEGER)
+            return t.element_of(subject)
+        elif not subject & ANY_LIST and not index & t.STRING:
+            self.mismatch(node.index, index, t.STRING)
+        return ANY
 
     def _slice(self, node: ast.Slice, scope: Scope) -> int:
         found = self.expect(node.subject, scope, ANY_LIST)
@@ -517,6 +516,8 @@ class ExpressionAnalysis(ABC):
             return _RESULTS[name](types)
         elif name == "point" and type(args[0]) is ast.MapLiteral:
             self._point(args[0])
+        elif name in _PERCENTILES:
+            self._percentile(args[1])
         return signature.result
 
     def _arity(self, node: FunctionCall, problem: str, signature: Signature) -> None:
@@ -567,6 +568,16 @@ class ExpressionAnalysis(ABC):
                 f"a map with the keys {shown} is no point",
                 node.span,
                 "point({x: 1, y: 2}) or point({latitude: 1, longitude: 2})",
+            )
+
+    def _percentile(self, node: ast.Expression) -> None:
+        if isinstance(node, ast.NullLiteral) or (
+            isinstance(node, (ast.IntegerLiteral, ast.FloatLiteral)) and not 0 <= node.value <= 1
+        ):
+            self.report(
+                "literal.range",
+                f"the percentile is a number from 0.0 to 1.0, not {self.source(node)}",
+                node.span,
             )
 
     def _unknown_function(self, node: FunctionCall, name: str, scope: Scope) -> int:

@@ -14,7 +14,7 @@ _WORDS = {
     "float": t.FLOAT,
     "num": t.NUMBER,
     "str": t.STRING,
-    "map": t.MAP,
+    "map": t.MAP | t.ENTITY,
     "node": t.NODE,
     "rel": t.RELATIONSHIP,
     "path": t.PATH,
@@ -30,6 +30,8 @@ _WORDS = {
     "strs": t.list_of(t.STRING),
     "ints": t.list_of(t.INTEGER),
     "floats": t.list_of(t.FLOAT),
+    "temporal": t.TEMPORAL,
+    "nums": t.list_of(t.NUMBER),
     "bools": t.list_of(t.BOOLEAN),
     "nodes": t.list_of(t.NODE),
     "rels": t.list_of(t.RELATIONSHIP),
@@ -51,7 +53,8 @@ percentiledisc num num -> num
 count any -> int
 collect any -> list
 max|min any -> any
-btrim|ltrim|rtrim|trim str str? -> str
+btrim|ltrim|rtrim str str? -> str
+trim str str? str? -> str
 char_length|character_length str -> int
 left|right str int -> str
 lower|upper|tolower|toupper str -> str
@@ -60,7 +63,7 @@ replace str str str -> str
 reverse str|list -> str|list
 split str str|strs -> strs
 substring str int int? -> str
-tostring any -> str
+tostring bool|num|str|point|temporal|dur -> str
 tostringornull any -> str
 tostringlist list -> strs
 toboolean bool|str|int -> bool
@@ -69,7 +72,7 @@ tobooleanlist list -> bools
 tofloat num|str -> float
 tofloatornull any -> float
 tofloatlist list -> floats
-tointeger num|str|bool -> int
+tointeger num|str|bool|list -> int
 tointegerornull any -> int
 tointegerlist list -> ints
 coalesce any any... -> any
@@ -84,7 +87,8 @@ properties node|rel|map -> map
 exists any -> bool
 valuetype any -> str
 randomuuid|file -> str
-timestamp|linenumber -> int
+timestamp any? -> int
+linenumber -> int
 length path -> int
 nodes path -> nodes
 relationships path -> rels
@@ -94,8 +98,8 @@ isempty str|map|list -> bool
 size str|list -> int
 range int int int? -> ints
 point map -> point
-point.distance point point -> float
-point.withinbbox point point point -> bool
+point.distance any any -> float
+point.withinbbox any any any -> bool
 date any? -> date
 date.realtime|date.statement|date.transaction any? -> date
 date.truncate str any? map? -> date
@@ -115,7 +119,7 @@ localtime.realtime|localtime.statement|localtime.transaction any? -> ltime
 localtime.truncate str any? map? -> ltime
 duration any -> dur
 duration.between|duration.inmonths|duration.indays|duration.inseconds any any -> dur
-vector.similarity.cosine|vector.similarity.euclidean list list -> float
+vector.similarity.cosine|vector.similarity.euclidean nums nums -> float
 graph.byname|graph.byelementid str -> any
 """
 

@@ -10,6 +10,7 @@ from cypherforge.cypher.analysis_expressions import ExpressionAnalysis, Scope
 from cypherforge.cypher.analysis_types import name_of
 
 Mode = Literal["MATCH", "CREATE", "MERGE", "predicate"]
+_LABELS = t.STRING | t.list_of(t.STRING) | t.TEMPORAL | t.DURATION
 _RELATIONSHIPS = t.list_of(t.RELATIONSHIP)
 _GROUPED = {t.NODE: t.list_of(t.NODE), t.RELATIONSHIP: _RELATIONSHIPS, t.PATH: t.list_of(t.PATH)}
 
@@ -143,7 +144,12 @@ class PatternAnalysis(ExpressionAnalysis):
         if mode in ("CREATE", "MERGE") and variable.name in scope:
             self._declared(variable)
             return
-        self._bind(variable, _RELATIONSHIPS if node.quantifier else t.RELATIONSHIP, scope)
+        if node.quantifier is None:
+            self._bind(variable, t.RELATIONSHIP, scope)
+        elif scope.get(variable.name) == t.list_of(t.MAP):
+            scope[variable.name] = _RELATIONSHIPS
+        else:
+            self._bind(variable, _RELATIONSHIPS, scope)
 
     def _declare_group(self, node: ast.ParenthesizedPath, scope: Scope, mode: Mode) -> None:
         if node.pattern.variable is not None:
@@ -311,7 +317,7 @@ class PatternAnalysis(ExpressionAnalysis):
             elif type(part) is ast.LabelWildcard:
                 signs.add("%")
             elif type(part) is ast.LabelDynamic:
-                self.type_of(part.expression, scope)
+                self.expect(part.expression, scope, _LABELS)
         if "|:" in signs:
             self.report("pattern.labels", "labels are joined by | without a colon", node.span, "|")
         elif ":" in signs and len(signs) > 1:
@@ -347,7 +353,7 @@ class PatternAnalysis(ExpressionAnalysis):
                 if type(part) is ast.LabelBoolean:
                     signs |= self._signs(part)
                 elif type(part) is ast.LabelDynamic:
-                    self.type_of(part.expression, scope)
+                    self.expect(part.expression, scope, _LABELS)
                     signs.add("$")
                 elif type(part) is not ast.LabelName:
                     signs.add("!")

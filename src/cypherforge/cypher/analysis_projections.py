@@ -15,7 +15,12 @@ _LISTS = (ast.ListComprehension, ast.Quantified)
 class ProjectionAnalysis(PatternAnalysis):
     """The part of the analysis that looks at WITH and RETURN."""
 
-    __slots__ = ()
+    __slots__ = ("beyond",)
+
+    def __init__(self, text: str, version: int) -> None:
+        super().__init__(text, version)
+        self.beyond: frozenset[str] = frozenset()
+        """Outer variables that can be seen, but that * does not stand for."""
 
     def projection(self, node: ast.Projection, scope: Scope, place: str) -> Scope:
         """Look at a WITH or RETURN; the columns, with their types.
@@ -23,7 +28,10 @@ class ProjectionAnalysis(PatternAnalysis):
         ``place`` is ``WITH``, ``RETURN``, or ``CALL`` for the RETURN of a subquery whose columns
         go on.
         """
-        columns: Scope = dict(scope) if node.star else {}
+        columns: Scope = {}
+        if node.star:
+            beyond = self.beyond
+            columns = {n: k for n, k in scope.items() if n not in beyond} if beyond else dict(scope)
         named: set[str] = set()
         aggregating: list[ast.Expression] = []
         plain: list[ast.Expression] = []
@@ -52,7 +60,7 @@ class ProjectionAnalysis(PatternAnalysis):
             named.add(name)
             columns[name] = kind
         self.may_aggregate = False
-        if node.star and not scope and place != "WITH" and not node.items:
+        if node.star and not scope and place != "WITH":
             self.report("projection.star", "* stands for no variable here", node.span)
         if aggregating and not (len(aggregating) == 1 and not plain and _is_bare(aggregating[0])):
             keys = _grouping_keys(plain)
@@ -60,7 +68,7 @@ class ProjectionAnalysis(PatternAnalysis):
                 keys |= set(scope)
             for expression in aggregating:
                 if not _is_bare(expression):
-                    self._check_grouping(expression, keys)
+                    self._check_grouping(expression, keys, scope)
         if node.order_by is not None:
             self._order_by(node.order_by, scope, columns, node, aggregating)
         if node.skip is not None:
@@ -84,6 +92,8 @@ class ProjectionAnalysis(PatternAnalysis):
         else:
             projected = [item.expression for item in node.items]
             if self._hidden(expression, projected, columns, scope):
+                return
+            if aggregates and self._unprojected(expression, projected):
                 return
             seen = {**scope, **columns}
         self.may_aggregate = bool(aggregates)
@@ -116,7 +126,33 @@ class ProjectionAnalysis(PatternAnalysis):
             self.after(expression, scope, columns, node, False, aggregating)
 
     def _has_aggregate(self, expression: ast.Expression) -> bool:
-        return any(_is_aggregate(node) for node in expression.walk())
+        stack: list[ast.Node] = [expression]
+        while stack:
+            node = stack.pop()
+            if _is_aggregate(node):
+                return True
+            if type(node) is not ast.SubqueryExpression:
+                stack.extend(node.children())
+        return False
+
+    def _unprojected(self, expression: ast.Node, projected: list[ast.Expression]) -> bool:
+        """Report an aggregate that is no column; whether there was one."""
+        stack: list[ast.Node] = [expression]
+        while stack:
+            node = stack.pop()
+            if any(type(node) is type(p) and node == p for p in projected):
+                continue
+            if _is_aggregate(node):
+                self.report(
+                    "aggregation.order",
+                    f"the aggregate {self.source(node)} is no column",
+                    node.span,
+                    f"make {self.source(node)} a column, and use its name",
+                )
+                return True
+            if type(node) is not ast.SubqueryExpression:
+                stack.extend(node.children())
+        return False
 
     def _hidden(
         self,
@@ -129,7 +165,7 @@ class ProjectionAnalysis(PatternAnalysis):
         stack: list[tuple[ast.Node, frozenset[str]]] = [(expression, frozenset())]
         while stack:
             node, local = stack.pop()
-            if any(type(node) is type(p) and node == p for p in projected):
+            if not local and any(type(node) is type(p) and node == p for p in projected):
                 continue
             if type(node) is Variable:
                 if node.name in columns or node.name in local:
@@ -145,7 +181,8 @@ class ProjectionAnalysis(PatternAnalysis):
                 else:
                     self.undefined(node)
                 return True
-            local = local | _locals_of(node)
+            # A subquery's pattern may use the name again: there it is a new variable.
+            local = local | _locals_of(node, {})
             stack.extend((child, local) for child in node.children())
         return False
 
@@ -175,7 +212,7 @@ class ProjectionAnalysis(PatternAnalysis):
 
     # ---------------------------------------------------------------- grouping
 
-    def _check_grouping(self, expression: ast.Expression, keys: set[object]) -> None:
+    def _check_grouping(self, expression: ast.Expression, keys: set[object], scope: Scope) -> None:
         """Beside an aggregate, only columns, constants and parameters may stand."""
         stack: list[tuple[ast.Node, frozenset[str]]] = [(expression, frozenset())]
         while stack:
@@ -195,7 +232,7 @@ class ProjectionAnalysis(PatternAnalysis):
                 if key in keys or key[0] in keys or key[0] in local:
                     continue
             else:
-                local = local | _locals_of(node)
+                local = local | _locals_of(node, scope)
                 stack.extend((child, local) for child in node.children())
                 continue
             self.report(
@@ -243,8 +280,8 @@ def _grouping_keys(plain: list[ast.Expression]) -> set[object]:
     return keys
 
 
-def _locals_of(node: ast.Node) -> frozenset[str]:
-    """Variables that a node declares for what is inside of it."""
+def _locals_of(node: ast.Node, scope: Scope) -> frozenset[str]:
+    """Variables that a node declares for what is inside of it; ``scope`` is that outside."""
     if isinstance(node, _LISTS):
         return frozenset((node.variable.name,))
     if isinstance(node, ast.Reduce):
@@ -255,6 +292,7 @@ def _locals_of(node: ast.Node) -> frozenset[str]:
             for part in node.walk()
             if isinstance(part, (ast.NodePattern, ast.RelationshipPattern, ast.PatternPart))
             and part.variable is not None
+            and part.variable.name not in scope
         ) | frozenset(
             part.alias.name
             for part in node.walk()
@@ -270,6 +308,6 @@ def _free_variables(expression: ast.Expression) -> list[Variable]:
         node, local = stack.pop()
         if type(node) is Variable and node.name not in local:
             found.append(node)
-        local = local | _locals_of(node)
+        local = local | _locals_of(node, {})
         stack.extend((child, local) for child in node.children())
     return found

@@ -66,6 +66,13 @@ def list_of(element: int) -> int:
     return inner << SHIFT
 
 
+def common(one: int, two: int) -> int:
+    """The type of values of both types in one list; 0 stands for none yet."""
+    if one in (0, two):
+        return two
+    return one | two if not (one | two) & ~NUMBER else ANY
+
+
 def element_of(kind: int) -> int:
     """What the elements of a list of this type may be; anything where it is no list."""
     inner = kind >> SHIFT
