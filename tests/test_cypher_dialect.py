@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cypherforge.cypher import CypherSyntaxError, parse
-from cypherforge.cypher.dialects import repair_dialect
+from cypherforge.cypher.dialects import DIALECTS, dialect_findings, repair_dialect
 
 M = "MATCH (p)-[:A]->(m)"
 REPAIRED = [
@@ -161,6 +161,35 @@ def test_memgraph_counts_patterns_in_its_own_way() -> None:
         repair_dialect(text, "memgraph").text
         == "MATCH (n) WHERE size([(n)-[:A]->() | 1]) > 3 RETURN n"
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "dialect", "codes"),
+    [
+        ("MATCH p = ALL SHORTEST (a)-->+(b) RETURN p", "embedded", ["dialect.path_selector"]),
+        ("RETURN 1 AS x NEXT RETURN x", "embedded", ["dialect.next"]),
+        ("MATCH (a)-->{1,3}(b:!A) RETURN stDev(a.x)", "embedded", []),
+        (
+            "MATCH (a)-->{1,3}(b:!A) RETURN stDev(a.x)",
+            "memgraph",
+            ["dialect.quantified_relationship", "dialect.label_negation", "dialect.function"],
+        ),
+        ("MATCH p = shortestPath((a)-[*]-(b)) RETURN p", "memgraph", ["dialect.shortest_path"]),
+        ("MATCH (a) RETURN COUNT { (a)-->() } AS c", "memgraph", ["dialect.count_subquery"]),
+        ("MATCH (a) WHERE (a)-->() RETURN a.x, labels(a)", "memgraph", []),
+    ],
+)
+def test_what_an_engine_does_not_take_is_found_by_name(
+    query: str, dialect: str, codes: list[str]
+) -> None:
+    found = dialect_findings(parse(query), dialect)
+    assert [f.code for f in found] == codes
+    assert all(DIALECTS[dialect] in f.message for f in found)
+
+
+def test_a_dialect_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match="neo4j-5, cypher-25, memgraph, embedded"):
+        repair_dialect("RETURN 1", "oracle")
 
 
 def test_spans_point_into_the_text_as_given() -> None:

@@ -9,7 +9,7 @@ from cypherforge.cypher.answers import (
     extract_query,
     last_query,
 )
-from cypherforge.cypher.dialects import Repaired, Step, repair_dialect
+from cypherforge.cypher.dialects import Repaired, Step, dialect_findings, repair_dialect
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
@@ -29,6 +29,7 @@ __all__ = [
     "Step",
     "analyse",
     "apply_edits",
+    "dialect_findings",
     "extract_candidates",
     "extract_query",
     "gold_key",

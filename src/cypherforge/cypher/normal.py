@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cypherforge.cypher import ast
+from cypherforge.cypher.answer_kinds import is_aggregate
 from cypherforge.cypher.arrange import arranged
 from cypherforge.cypher.bindings import conjuncts
 from cypherforge.cypher.errors import CypherSyntaxError
@@ -230,7 +231,10 @@ class _Normaliser(Writer):
         if node.kind == "EXISTS" and isinstance(body, ast.SingleQuery):
             last = body.clauses[-1]
             # What is returned does not matter where only existence is asked.
-            if isinstance(last, ast.Return) and not (last.skip or last.limit):
+            # Only an aggregate, which makes a row of nothing, or a cut changes that.
+            if isinstance(last, ast.Return) and not (
+                last.skip or last.limit or any(is_aggregate(i.expression) for i in last.items)
+            ):
                 body = ast.SingleQuery(body.span, body.clauses[:-1]) if body.clauses[:-1] else body
         with self.inner_scope():
             columns, self.columns = self.columns, {}

@@ -14,12 +14,15 @@ from functools import partial
 
 from cypherforge.cypher.answers.cleaning import masked, outside
 from cypherforge.cypher.dialects import maps, projections, words
+from cypherforge.cypher.dialects.features import DIALECTS, dialect_findings
 from cypherforge.cypher.dialects.functions import foreign_parts
 from cypherforge.cypher.dialects.names import unquoted_names
 from cypherforge.cypher.dialects.source import Change, Source
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.parser import parse
+
+__all__ = ["DIALECTS", "Repaired", "Step", "dialect_findings", "repair_dialect"]
 
 _ROUNDS = 16
 _Repair = Callable[[Source], Iterator[Change]]
@@ -85,6 +88,8 @@ def repair_dialect(text: str, dialect: str = "neo4j-5", names: Collection[str] =
     ``dialect``: ``neo4j-5``, ``cypher-25``, ``memgraph`` or ``embedded``. ``names``: all names of
     the schema; those that need back-ticks are recognised where they lack them.
     """
+    if dialect not in DIALECTS:
+        raise ValueError(f"no dialect {dialect!r}: one of {', '.join(DIALECTS)}")
     repairer = _Repairer(text, dialect)
     if not _parses(text):
         repairer.spelling()

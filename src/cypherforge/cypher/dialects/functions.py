@@ -8,8 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from cypherforge.cypher import ast
 from cypherforge.cypher.dialects.source import Change
 from cypherforge.cypher.edits import Edit
@@ -27,6 +25,8 @@ class _Table:
 
 @cache
 def _table() -> _Table:
+    import yaml
+
     text = files("cypherforge.cypher.dialects").joinpath("functions.yaml").read_text("utf-8")
     data = yaml.safe_load(text)
     component = frozenset(data["component"])
