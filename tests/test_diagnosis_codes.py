@@ -451,6 +451,17 @@ CASES = [
 ]
 
 
+def test_alternatives_are_not_laid_over_a_single_pattern() -> None:
+    draft = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie), (p)-[:DIRECTED]->(m) RETURN p.name"
+    gold = (
+        "MATCH (p:Person)-[:ACTED_IN]->(:Movie) RETURN p.name "
+        "UNION MATCH (p:Person)-[:DIRECTED]->(:Movie) RETURN p.name"
+    )
+    (fault,) = diagnose(draft, gold, schema=SCHEMA)
+    assert (fault.code, fault.repair) == ("pattern.topology", None)
+    assert "2 alternatives" in fault.reason
+
+
 def test_one_match_uses_no_relationship_twice() -> None:
     """The same pattern, but two MATCH clauses let both hops be the same relationship."""
     draft = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)<-[:ACTED_IN]-(q:Person) RETURN q.name"

@@ -81,6 +81,13 @@ SAME = [
         "MATCH (p:Person) WITH p MATCH (p)-[:ACTED_IN]->(m:Movie) RETURN m.title",
         "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN m.title",
     ),
+    # alternatives joined by UNION
+    (
+        "CALL { MATCH (x:Person)-[:KNOWS]->(:Person {name: 'A'}) RETURN x UNION "
+        "MATCH (x:Person)-[:ACTED_IN]->(:Movie {title: 'B'}) RETURN x } RETURN count(x)",
+        "CALL { MATCH (n:Person)-[:KNOWS]->(:Person {name: 'A'}) RETURN n UNION "
+        "MATCH (n:Person)-[:ACTED_IN]->(:Movie {title: 'B'}) RETURN n } RETURN count(n)",
+    ),
     # counting by another spelling
     (
         "MATCH (p:Person) RETURN size(collect(p)) AS c",

@@ -26,10 +26,13 @@ def differences(
 ) -> list[Difference] | str:
     """Return the differences, or in words why the two cannot be compared."""
     mine, theirs = summarise(draft), summarise(gold)
-    if len(mine) != len(theirs):
-        return f"the gold joins {len(theirs)} queries by UNION, the draft {len(mine)}"
-    if not mine:
+    if not mine or not theirs:
         return "one of the two is a command, not a query"
+    wanted, own = (len(s) + sum(part.unions for part in s) for s in (theirs, mine))
+    if wanted != own or len(mine) != len(theirs):
+        # Laid over each other, alternatives would look like hops too many or too few.
+        reason = f"the gold joins {wanted} alternatives by UNION, the draft has {own}"
+        return [Difference("pattern.topology", (mine[0].single.span,), None, reason)]
     found: list[Difference] = []
     for a, b in zip(mine, theirs, strict=True):
         found += _of_part(a, b, schema, only_columns if len(mine) == 1 else None)
@@ -159,7 +162,8 @@ def _by_tail(found: list[Difference], draft: Summary, renderer: Renderer) -> lis
     for difference in sorted(found, key=lambda d: d.rank):
         inside = difference.edits is None or all(e.start >= begin for e in difference.edits)
         if inside and (difference.edits is None or difference.edits):
-            result.append(replace(difference, edits=edits))
+            reason = difference.reason.split("; no repair:")[0]
+            result.append(replace(difference, edits=edits, reason=reason))
             edits = ()
         else:
             result.append(difference)

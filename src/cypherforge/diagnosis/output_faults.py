@@ -128,8 +128,10 @@ class OutputFaults:
         if len(odd) != 1:
             return mine, theirs
         inner = self._narrow(*odd[0])
-        # What an aggregate counts is the aggregate's fault, not the column's.
-        if isinstance(mine, ast.FunctionCall) and mine.lower_name in AGGREGATES:
+        # What an aggregate counts is the aggregate's fault, unless an inner one or a name is at fault.
+        outer = isinstance(mine, ast.FunctionCall) and mine.lower_name in AGGREGATES
+        deeper = self.mine.form(inner[0])[0] == "aggregate" or self._unknown_key(inner[0])
+        if outer and not deeper:
             return mine, theirs
         return inner
 

@@ -85,7 +85,11 @@ class PatternFaults:
                     yield self.make(found, [mine.pattern], reason, lambda e=edits: e)
         if not reversed_:
             return
-        code = "direction.reversed" if len(reversed_) == directed else "direction.chain"
+        code = (
+            "direction.chain"
+            if self._mixed({id(m) for m, _ in reversed_})
+            else ("direction.reversed")
+        )
         edits = []
         for mine, _ in reversed_:
             turned = "left" if mine.pattern.direction == "right" else "right"
@@ -93,6 +97,14 @@ class PatternFaults:
         hops = f"{len(reversed_)} of {directed} arrows" if directed > 1 else "the arrow"
         reason = f"{hops} against the gold's direction"
         yield self.make(code, [m.pattern for m, _ in reversed_], reason, lambda: edits)
+
+    def _mixed(self, turned: set[int]) -> bool:
+        """Whether a pattern that hangs together holds arrows that are right beside the turned."""
+        for links, _ in _components(self.found.draft.links, self.found.draft.nodes):
+            kinds = {id(link) in turned for link in links if link.directed}
+            if len(kinds) == 2:
+                return True
+        return False
 
     def _arrowless(self, mine: Link, theirs: Link) -> str | None:
         """Code for an arrow on one side only; None where it means the same."""

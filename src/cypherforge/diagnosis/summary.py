@@ -36,7 +36,7 @@ class Condition:
 
 @dataclass(slots=True)
 class Summary:
-    """One query (one part of a UNION) taken apart."""
+    """One query (one part of a UNION) taken apart; ``unions`` counts those inside its CALLs."""
 
     query: ast.Query
     single: ast.SingleQuery
@@ -45,6 +45,7 @@ class Summary:
     projections: list[ast.Projection] = field(default_factory=list)
     unwinds: list[ast.Unwind] = field(default_factory=list)
     calls: list[ast.CallSubquery] = field(default_factory=list)
+    unions: int = 0
     conditions: list[Condition] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     nodes: list[Entity] = field(default_factory=list)
@@ -61,8 +62,8 @@ class Summary:
         return last if isinstance(last, ast.Return) else None
 
 
-def parts_of(query: ast.Query) -> list[ast.SingleQuery]:
-    """Return the plain parts of a query: one, or those that UNION joins."""
+def parts_of(whole: ast.Body) -> list[ast.SingleQuery]:
+    """Return the plain parts of a body: one, or those that UNION joins."""
 
     def walk(body: ast.Body) -> Iterator[ast.SingleQuery]:
         if isinstance(body, ast.SingleQuery):
@@ -71,13 +72,13 @@ def parts_of(query: ast.Query) -> list[ast.SingleQuery]:
             for part in body.parts:
                 yield from walk(part)
 
-    return list(walk(query.body))
+    return list(walk(whole))
 
 
 def summarise(query: ast.Query) -> list[Summary]:
     """Take a query apart, one summary for each part that UNION joins."""
     bindings = resolve(query)
-    return [_summarise(query, part, bindings) for part in parts_of(query)]
+    return [_summarise(query, part, bindings) for part in parts_of(query.body)]
 
 
 def _summarise(query: ast.Query, single: ast.SingleQuery, bindings: Bindings) -> Summary:
@@ -116,8 +117,10 @@ def _collect(summary: Summary, clauses: list[ast.Clause]) -> None:
             summary.unwinds.append(clause)
         elif isinstance(clause, ast.CallSubquery):
             summary.calls.append(clause)
-            if isinstance(clause.body, ast.SingleQuery):
-                _collect(summary, clause.body.clauses)
+            parts = parts_of(clause.body)
+            summary.unions += len(parts) - 1
+            for part in parts:
+                _collect(summary, part.clauses)
 
 
 def _elements(part: ast.PatternPart) -> Iterator[ast.NodePattern | ast.RelationshipPattern]:

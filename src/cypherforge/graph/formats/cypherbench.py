@@ -1,13 +1,16 @@
 """CypherBench JSON: ``{"name", "entities": [...], "relations": [...]}`` (CypherBench, section 3).
 
 An entity has ``label``, ``description`` and ``properties`` (name to a Python type name); a
-relation has ``label``, ``subj_label``, ``obj_label`` and properties of that endpoint pair.
+relation has ``label``, ``subj_label``, ``obj_label`` and properties of that endpoint pair. The
+published files leave out the property ``name`` that every entity of these graphs has, and the
+benchmark's own code adds it; so do we where no entity declares one, unless the file is ``complete``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from cypherforge.core.errors import InputError
@@ -15,6 +18,8 @@ from cypherforge.graph.schema import Label, Pattern, Property, RelType, Schema
 from cypherforge.graph.type_names import type_name, union_members
 
 _PYTHON = {"STRING": "str", "INTEGER": "int", "FLOAT": "float", "BOOLEAN": "bool", "DATE": "date"}
+
+_IMPLIED = "implied: every entity of CypherBench has a name"
 
 
 def matches(text: str, data: object) -> bool:
@@ -40,6 +45,9 @@ def parse(text: str, data: object) -> Schema:
                 description=entity.get("description"),
             )
         )
+    if not data.get("complete") and not any(label.property("name") for label in labels):
+        extra = Property("name", "STRING", description=_IMPLIED)
+        labels = [replace(label, properties=(extra, *label.properties)) for label in labels]
     # A property set that differs between the pairs of a type belongs to the pairs.
     variants: dict[str, set[tuple[str, ...]]] = {}
     for relation in data["relations"]:
@@ -70,7 +78,11 @@ def render(schema: Schema) -> str:
             {
                 "label": label.name,
                 "description": label.description,
-                "properties": {item.name: _python(item.type) for item in label.properties},
+                "properties": {
+                    item.name: _python(item.type)
+                    for item in label.properties
+                    if item.description != _IMPLIED
+                },
             }
             for label in schema.labels.values()
         ],
@@ -88,6 +100,8 @@ def render(schema: Schema) -> str:
             if pattern.start and pattern.end
         ],
     }
+    if not any(label.property("name") for label in schema.labels.values()):
+        data["complete"] = True
     return json.dumps(data, indent=1, ensure_ascii=False)
 
 
