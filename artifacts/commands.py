@@ -12,7 +12,7 @@ import typer
 from cypherforge.artifacts.storage import leftovers, remove, storage_errors
 from cypherforge.artifacts.store import Artifact, find_artifacts
 from cypherforge.core.cli_support import JsonOption
-from cypherforge.core.console import echo, echo_json, format_table
+from cypherforge.core.console import echo, echo_json, fit, format_table
 from cypherforge.core.errors import ArtifactError, InputError
 
 FolderArgument = Annotated[Path, typer.Argument(help="A folder: a run, or one artifact.")]
@@ -208,7 +208,10 @@ def diff_bundles(old: BundleArgument, new: BundleArgument, json: JsonOption = Fa
             shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
             rows.append(["exemplars", f"{len(names)}", f"{change}: {shown}"])
     rows += [["shape", name, "changed"] for name in found.shapes]
-    rows += [["setting", name, f"{a} -> {b}"] for name, (a, b) in found.settings.items()]
+    rows += [
+        ["setting", name, f"{fit(str(a), 40)} -> {fit(str(b), 40)}"]
+        for name, (a, b) in found.settings.items()
+    ]
     echo(format_table(["part", "what", "change"], rows))
 
 
