@@ -5,6 +5,7 @@ The verdicts below were asked of a live Neo4j 5.26 by EXPLAIN.
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -263,15 +264,15 @@ def test_verdicts_of_the_modern_cases(shared: Path) -> None:
 @pytest.mark.shared
 def test_compile_time_verdicts_of_the_conformance_kit(shared: Path) -> None:
     text = (shared / "data/opencypher-tck/scenarios.jsonl").read_text(encoding="utf-8")
-    differing = []
-    for line in text.split("\n"):
-        scenario = json.loads(line) if line else {"outline": True}
+    differing: list[tuple[str, str]] = []
+    for line in filter(None, text.split("\n")):
+        scenario: dict[str, Any] = json.loads(line)
         if scenario["outline"]:
             continue
         error = scenario["error"] or {}
         expected = error.get("phase") == "compile time"
         if bool(refuses(scenario["query"])) != expected:
-            differing.append((scenario["feature"], error.get("detail")))
+            differing.append((scenario["feature"], error.get("detail", "")))
     # The kit's test procedures are nowhere registered, so their arguments are not known.
     procedures = [d for f, d in differing if f.startswith("clauses/call/")]
     assert len(procedures) == 9
@@ -296,7 +297,7 @@ def test_verdicts_of_a_live_database(neo4j_uri: str) -> None:
         for query, valid in queries:
             try:
                 with driver.session() as session:
-                    session.run("EXPLAIN " + query).consume()  # type: ignore[arg-type]
+                    session.run("EXPLAIN " + query).consume()
                 accepted = True
             except Neo4jError:
                 accepted = False

@@ -45,7 +45,7 @@ def odd() -> Iterator[EmbeddedGraph]:
         NodeRow(4, ("C",), {}),
         NodeRow(5, ("we`ird", "Person"), {"has part": [1, 2], "at": DateTime(2020, 2, 29)}),
         NodeRow(6, (NASTY,), {"p q": Duration(months=1), "spot": make_point(4326, [1.0, 2.0])}),
-        NodeRow(7, ("Odd",), {"empty": []}),
+        NodeRow(7, ("Odd",), {"empty": [], "thumb": b"abc"}),
         NodeRow(8, (), {"lost": True}),
         NodeRow(9, ("Person",), {}),
     ]
@@ -137,6 +137,7 @@ def test_any_name_can_be_asked_for_and_none_is_run(odd: EmbeddedGraph) -> None:
     )
     assert schema.property_of(NASTY, "spot") == Property("spot", "POINT", coverage=1.0)
     assert schema.property_of("Odd", "empty") == Property("empty", "LIST", coverage=1.0)
+    assert schema.property_of("Odd", "thumb") == Property("thumb", "BYTES", coverage=1.0)
     assert schema.has_direction("Person", "has MD5 hash", NASTY)
     assert Schema.parse(compact(schema)).names() == schema.names()
 

@@ -96,12 +96,12 @@ class QueryAnalysis(ProjectionAnalysis):
             columns = self.body(part, dict(scope), place)
             if i == 0:
                 first = columns
-            elif set(columns or ()) != set(first or ()) and place not in ("EXISTS", "COUNT"):
+            elif set(columns or ()) != set(first or ()):
                 self.report(
                     "union.columns", "all parts of a UNION must have the same columns", part.span
                 )
             elif first and columns:
-                first = {name: first[name] | columns[name] for name in first}
+                first = {name: kind | columns.get(name, 0) for name, kind in first.items()}
         if len(set(node.distinct)) > 1:
             self.report("union.mixed", "UNION and UNION ALL cannot be mixed", node.span)
         return first
@@ -204,7 +204,7 @@ class QueryAnalysis(ProjectionAnalysis):
             aggregating = [
                 item.expression for item in node.items if self._has_aggregate(item.expression)
             ]
-            self.after(node.where.predicate, outer, columns, node, True, aggregating)
+            self.after(node.where.predicate, outer, {**base, **columns}, node, True, aggregating)
         if not base:
             return columns
         self.beyond = frozenset(base) - frozenset(columns)
@@ -362,6 +362,7 @@ class QueryAnalysis(ProjectionAnalysis):
                     found = scope.get(variable.name)
                     inner[variable.name] = self.undefined(variable) if found is None else found
             self.base, self.hides = inner, "call"
+            self.beyond = frozenset(inner)
             columns = self.body(node.body, dict(inner), "call")
         self.base, self.hides, self.beyond = base, hides, beyond
         for name, kind in (columns or {}).items():

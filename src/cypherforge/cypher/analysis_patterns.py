@@ -18,7 +18,12 @@ _GROUPED = {t.NODE: t.list_of(t.NODE), t.RELATIONSHIP: _RELATIONSHIPS, t.PATH: t
 class PatternAnalysis(ExpressionAnalysis):
     """The part of the analysis that looks at patterns."""
 
-    __slots__ = ()
+    __slots__ = ("beyond",)
+
+    def __init__(self, text: str, version: int) -> None:
+        super().__init__(text, version)
+        self.beyond: frozenset[str] = frozenset()
+        """Variables of an outer query that can be seen, but that * does not stand for."""
 
     def patterns(self, parts: list[ast.PatternPart], scope: Scope, mode: Mode) -> None:
         """Declare what the paths hold, in ``scope``, and look at them."""
@@ -114,6 +119,8 @@ class PatternAnalysis(ExpressionAnalysis):
             )
             return
         scope[variable.name] = kind
+        if variable.name in self.beyond:
+            self.beyond -= {variable.name}
 
     def _declare_node(
         self,

@@ -15,12 +15,7 @@ _LISTS = (ast.ListComprehension, ast.Quantified)
 class ProjectionAnalysis(PatternAnalysis):
     """The part of the analysis that looks at WITH and RETURN."""
 
-    __slots__ = ("beyond",)
-
-    def __init__(self, text: str, version: int) -> None:
-        super().__init__(text, version)
-        self.beyond: frozenset[str] = frozenset()
-        """Outer variables that can be seen, but that * does not stand for."""
+    __slots__ = ()
 
     def projection(self, node: ast.Projection, scope: Scope, place: str) -> Scope:
         """Look at a WITH or RETURN; the columns, with their types.

@@ -242,7 +242,7 @@ class _Keys:
         if isinstance(value, Time):
             return ("time" if value.tzinfo else "localtime", iso(value))
         if isinstance(value, Duration):
-            return ("duration", value.months, value.days, value.seconds, value.nanoseconds)
+            return ("duration", value.months, value.days, self._number(_clock_part(value)))
         if isinstance(value, Point):
             return ("point", value.srid, *(self._number(float(x)) for x in value))
         if isinstance(value, bytes | bytearray):
@@ -287,6 +287,11 @@ class _Keys:
         return ("float", self._starts[bisect.bisect_right(self._starts, value) - 1])
 
 
+def _clock_part(value: Duration) -> float:
+    # An average of durations has a float's errors, of nanoseconds; months and days stay apart.
+    return float(value.seconds) + float(value.nanoseconds) / 1e9
+
+
 def _close(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-12)
 
@@ -297,7 +302,7 @@ def _floats(value: Any) -> Iterator[float]:
     elif isinstance(value, Point):
         yield from (float(x) for x in value)
     elif isinstance(value, Duration):
-        return
+        yield _clock_part(value)
     elif isinstance(value, NodeValue | RelationshipValue):
         for item in value.properties.values():
             yield from _floats(item)

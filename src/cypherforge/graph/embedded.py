@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import jpype
+from neo4j.spatial import Point
 
 from cypherforge.core.errors import (
     CypherForgeError,
@@ -43,7 +44,10 @@ from cypherforge.graph.base import (
     check_limit,
     check_timeout,
 )
+from cypherforge.graph.embedded_compat import USE_NEO4J, adapt
+from cypherforge.graph.embedded_kinds import Facts
 from cypherforge.graph.embedded_values import Converter
+from cypherforge.graph.introspect import value_type
 from cypherforge.graph.neutral import Id, NodeRow, RelationshipRow
 
 LANGUAGE: Final = "opencypher"
@@ -103,7 +107,7 @@ class EmbeddedGraph(BaseGraph):
             self._db = factory(str(self._home / "db")).create()
             _open_graphs.append(self)
             self._converter = Converter()
-            _load(self._db, nodes, relationships, self._converter)
+            self._facts = _load(self._db, nodes, relationships, self._converter)
         except BaseException:
             self.close()
             raise
@@ -120,32 +124,40 @@ class EmbeddedGraph(BaseGraph):
         seconds = self._timeout if timeout is None else check_timeout(timeout)
         most = self._limit if limit is None else check_limit(limit)
         began = time.monotonic()
+        adapted = adapt(query, self._facts)
+        inner: tuple[str, ...] | None = None
+        shown: tuple[str, ...] = ()
+        if adapted.columns is not None:
+            inner = tuple(name for name, _ in adapted.columns)
+            shown = tuple(name for _, name in adapted.columns)
+        if adapted.explain:
+            self.explain(query, parameters)
+            return Result(shown, (), source=self._fingerprint)
         rows: list[tuple[Any, ...]] = []
-        columns: tuple[str, ...] = ()
         truncated = False
+        convert = self._converter.to_python
         with self._mapped(query, seconds), _deadline(seconds):
-            found = self._query(query, parameters)
+            found = self._query(adapted.text, parameters)
             try:
                 while found.hasNext():
                     if len(rows) == most:
                         truncated = True
                         break
                     row = found.next()
-                    if not columns:
-                        columns = tuple(str(name) for name in row.getPropertyNames())
-                    rows.append(
-                        tuple(self._converter.to_python(row.getProperty(c)) for c in columns)
-                    )
+                    if inner is None:
+                        inner = shown = tuple(sorted(str(name) for name in row.getPropertyNames()))
+                    rows.append(tuple(convert(row.getProperty(name)) for name in inner))
             finally:
                 found.close()
         return Result(
-            columns, tuple(rows), truncated, time.monotonic() - began, (), self._fingerprint
+            shown, tuple(rows), truncated, time.monotonic() - began, (), self._fingerprint
         )
 
     def explain(self, query: str, parameters: Mapping[str, Any] | None = None) -> Plan:
         """See ``Graph.explain``: ArcadeDB gives one text."""
+        adapted = adapt(query, self._facts)
         with self._mapped(query, self._timeout), _deadline(self._timeout):
-            found = self._query(f"EXPLAIN {query}", parameters)
+            found = self._query(f"EXPLAIN {adapted.text}", parameters)
             try:
                 text = str(found.next().getProperty("executionPlanAsString"))
             finally:
@@ -294,7 +306,8 @@ def _load(
     nodes: Iterable[NodeRow],
     relationships: Iterable[RelationshipRow],
     converter: Converter,
-) -> None:
+) -> Facts:
+    """Load all rows; returns the names and value types that were seen."""
     labels_class = jpype.JClass("com.arcadedb.query.opencypher.Labels")
     array = jpype.JArray(jpype.JObject)
     matrix = jpype.JArray(jpype.JObject, 2)
@@ -303,6 +316,8 @@ def _load(
     rids: dict[Id, Any] = {}
     waiting: dict[str, list[tuple[Id, Any]]] = defaultdict(list)
     types: dict[frozenset[str], str] = {}
+    kinds: dict[str, set[str]] = defaultdict(set)
+    geographic = False
 
     def type_of(labels: tuple[str, ...]) -> str:
         key = frozenset(labels)
@@ -339,6 +354,9 @@ def _load(
         for key, value in properties.items():
             if value is not None:
                 cells += (key, converter.to_java(value))
+                kinds[key].add(value_type(value).partition("<")[0])
+                nonlocal geographic
+                geographic = geographic or (isinstance(value, Point) and value.srid in (4326, 4979))
         return array(cells)
 
     try:
@@ -354,8 +372,7 @@ def _load(
             if link.type not in seen:
                 if schema.existsType(link.type):
                     raise NotSupported(
-                        f"{link.type!r} is a label and a relationship type: not supported on the "
-                        "embedded graph, use Neo4j",
+                        f"{link.type!r} is a label and a relationship type: {USE_NEO4J}"
                     )
                 schema.getOrCreateEdgeType(link.type)
                 seen.add(link.type)
@@ -368,6 +385,13 @@ def _load(
             batch.newEdge(start, link.type, end, flat(link.properties))
     finally:
         batch.close()
+    return Facts(
+        labels=tuple(sorted({label for labels in types for label in labels})),
+        types=tuple(sorted(seen)),
+        keys=tuple(sorted(kinds)),
+        kinds={key: frozenset(names) for key, names in kinds.items()},
+        geographic=geographic,
+    )
 
 
 # ---------------------------------------------------------------- errors
@@ -395,6 +419,8 @@ def _translated(error: Any, where: str, seconds: float) -> CypherForgeError:
             hint="only queries that read are allowed here",
             code=name,
         )
+    if "FeatureNotImplemented" in message or "not supported" in message.lower():
+        return NotSupported(f"{message}: {USE_NEO4J}", where=where, code=name)
     if names[0] in ("CommandParsingException", "CommandSemanticException"):
         return QuerySyntaxError(message, where=where, code=name)
     return QueryRuntimeError(message, where=where, code=name)

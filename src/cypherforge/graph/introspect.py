@@ -99,7 +99,7 @@ def introspect(
     """Return the schema of a graph.
 
     ``sample`` bounds the nodes a label and relationships a type that are read (-1: all); labels and
-    types are always complete. ``policy`` names the properties whose values are not to be read, and
+    types are always complete. ``policy`` names the properties whose values are not to be kept, and
     ``examples`` is the number of example values of the others, the most frequent first. What the
     server lacks or refuses costs a warning in the schema, not the schema; a property that cannot be
     read has the type ``UNKNOWN``. ``timeout`` holds for each query, in seconds. Raises
@@ -379,9 +379,9 @@ class _Introspection:
     def refined(
         self, match: str, variable: str, owner: str, row: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """Look into the lists whose element type the engine does not tell (``LIST<ANY>``)."""
+        """Look into the lists that the engine does not tell apart."""
         kind = type_name(row[1])
-        if kind == "LIST" and "ANY" in row[1]:
+        if _vague(row[1]):
             kind = self.kind_by_values(match, variable, owner, row[0])
         return (row[0], kind, *row[2:])
 
@@ -392,7 +392,8 @@ class _Introspection:
                 found = self.rows(
                     f"{match} WHERE {dotted} IS NOT NULL RETURN DISTINCT valueType({dotted})"
                 )
-                return union_type(type_name(row[0]) for row in found)
+                if not any(_vague(row[0]) for row in found):
+                    return union_type(type_name(row[0]) for row in found)
             except QueryTimeout:
                 raise
             except QueryError:
@@ -560,6 +561,11 @@ class _Declared:
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
     types: dict[str, dict[str, str]] = field(default_factory=dict)
     pairs: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+
+
+def _vague(kind: str) -> bool:
+    """ArcadeDB says ``LIST<ANY>`` of every list, Neo4j ``LIST<INTEGER NOT NULL>`` of bytes too."""
+    return kind.startswith("LIST") and ("ANY" in kind or type_name(kind) == "LIST<INTEGER>")
 
 
 def _declare(table: dict[str, str], key: str, kinds: Iterable[str] | None) -> None:

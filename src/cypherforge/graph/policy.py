@@ -1,6 +1,6 @@
 """Which database values may leave the database: ``--exclude LABEL.property`` and ``--no-values``.
 
-The policy is asked before a value is read, so an excluded one is in no schema, index, statistic or
+The policy is asked before a value is kept, so an excluded one is in no schema, index, statistic or
 prompt. Names, types and counts are no values: they stay.
 """
 
@@ -40,7 +40,7 @@ class ValuePolicy:
         return cls(frozenset(pairs), no_values)
 
     def allows(self, owner: str, name: str) -> bool:
-        """Return whether values of a property of a label or type may be read."""
+        """Return whether values of a property of a label or type may be kept."""
         return not self.no_values and not any(
             pair in self.excluded for pair in ((owner, name), (owner, "*"), ("*", name))
         )
