@@ -119,8 +119,8 @@ def _collect(summary: Summary, clauses: list[ast.Clause]) -> None:
             summary.calls.append(clause)
             parts = parts_of(clause.body)
             summary.unions += len(parts) - 1
-            for part in parts:
-                _collect(summary, part.clauses)
+            for query in parts:
+                _collect(summary, query.clauses)
 
 
 def _elements(part: ast.PatternPart) -> Iterator[ast.NodePattern | ast.RelationshipPattern]:
