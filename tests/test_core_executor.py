@@ -15,14 +15,18 @@ from cypherforge.core.executor import ThreadExecutor, map_ordered
 
 def test_results_come_in_input_order_whatever_finishes_first() -> None:
     finished: list[int] = []
+    done = [threading.Event() for _ in range(9)]
+    done[8].set()
 
-    def slow_first(n: int) -> int:
-        time.sleep(0.02 * (8 - n))
+    def after_the_next(n: int) -> int:
+        assert done[n + 1].wait(60)
         return n * n
 
-    results = list(
-        map_ordered(slow_first, range(8), workers=8, on_result=lambda n, _: finished.append(n))
-    )
+    def keep(n: int, _: int) -> None:
+        finished.append(n)
+        done[n].set()
+
+    results = list(map_ordered(after_the_next, range(8), workers=8, on_result=keep))
     assert results == [n * n for n in range(8)]
     assert finished == list(range(7, -1, -1))
 
@@ -125,7 +129,7 @@ for _ in map_ordered(work, range(1000), workers=4, on_result=keep):
     assert process.stdout is not None
     begun = [process.stdout.readline() for _ in range(4)]
     os.kill(process.pid, signal.SIGINT)
-    rest, _ = process.communicate(timeout=20)
+    rest, _ = process.communicate(timeout=120)
     kept = {int(n) for n in log.read_text().split()}
     assert kept == {int(line.split()[1]) for line in [*begun, *rest.splitlines()]}
     assert len(kept) <= 8

@@ -170,7 +170,7 @@ def test_killed_anywhere_it_goes_on_and_ends_with_the_same_data(
 
 
 def test_two_runs_on_one_folder(films: dict[str, Path], tmp_path: Path) -> None:
-    served = world.ModelServer(delay=0.5)
+    served = world.ModelServer(delay=5.0)
     arguments = command(films, served.url, tmp_path / "run")
     first = subprocess.Popen(
         arguments,

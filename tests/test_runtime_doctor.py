@@ -98,7 +98,9 @@ def test_what_is_no_model_is_said_with_the_forms() -> None:
 @pytest.mark.neo4j
 def test_a_neo4j_is_read_and_its_apoc_found(neo4j_uri: str) -> None:
     found = {check.subject: check for check in check_graph(neo4j_uri)}
-    assert found["graph"].status == found["schema"].status == found["explain"].status == "ok"
+    assert found["graph"].status == found["explain"].status == "ok"
+    # A server without data is reachable, and has no schema to read.
+    assert found["schema"].status in ("ok", "missing")
     assert found["graph"].detail.startswith("neo4j-5")
     assert found["apoc"].status in ("ok", "note")
 
