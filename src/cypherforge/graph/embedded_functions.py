@@ -108,7 +108,14 @@ def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
     """``<`` between durations is null in Neo4j, which gives them no order outside ORDER BY."""
     look = _Query(query, facts)
     edits = []
+    guarded = {
+        id(node.default)
+        for node in look.nodes
+        if isinstance(node, ast.Case) and "STARTS WITH 'DURATION'" in look.source(node)
+    }
     for node in look.nodes:
+        if id(node) in guarded:
+            continue
         if isinstance(node, ast.Binary) and node.op in _ORDERED:
             sides = [node.left, node.right]
         elif isinstance(node, ast.Comparison) and _ORDERED & set(node.ops):
@@ -117,13 +124,11 @@ def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
             continue
         if any(look.kinds.is_only(side, _DURATION) for side in sides):
             edits.append(Edit(*node.span, "(null = true)"))
-        elif sum(look.kinds.may_be(s, _DURATION) for s in sides) == len(sides) and _has_durations(
-            look, facts
-        ):
-            raise NotSupported(
-                f"comparing what may be durations, `{look.source(node)}`, is not supported on the "
-                "embedded graph, use Neo4j"
-            )
+        elif all(look.kinds.may_be(s, _DURATION) for s in sides) and _has_durations(look, facts):
+            # Only the value itself tells.
+            test = f"valueType({look.source(sides[0])}) STARTS WITH 'DURATION'"
+            text = f"(CASE WHEN {test} THEN null ELSE {look.source(node)} END)"
+            edits.append(Edit(*node.span, text))
     return innermost(edits)
 
 

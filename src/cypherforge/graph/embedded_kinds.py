@@ -41,6 +41,14 @@ _RESULTS = {
     "POINT": "point",
 }
 _RESULT_OF = {name: kind for kind, names in _RESULTS.items() for name in names.split()}
+_ELEMENT_OF = {
+    "range": "INTEGER",
+    "keys": "STRING",
+    "labels": "STRING",
+    "split": "STRING",
+    "nodes": "NODE",
+    "relationships": "RELATIONSHIP",
+}
 _SAME_AS_ARGUMENTS = frozenset({"min", "max", "coalesce", "nullif", "abs"})
 _COMPARISONS = frozenset(
     ["=", "<>", "<", "<=", ">", ">=", "=~", "IN", "CONTAINS", "STARTS WITH", "ENDS WITH"]
@@ -99,6 +107,8 @@ class Kinder:
                 return self._property(node, depth)
             case ast.FunctionCall():
                 return self._call(node, depth)
+            case ast.Index() if self.of(node.subject, depth + 1) == frozenset({"LIST"}):
+                return self._element(node.subject, depth)
             case ast.Unary():
                 return (
                     frozenset({"BOOLEAN"}) if node.op == "NOT" else self.of(node.operand, depth + 1)
@@ -139,8 +149,23 @@ class Kinder:
             return None
         if not entity.element:
             return self.of(entity.source, depth + 1)
-        if isinstance(entity.source, ast.ListLiteral):
-            return self._union(entity.source.items, depth)
+        return self._element(entity.source, depth)
+
+    def _element(self, source: ast.Expression, depth: int) -> Kinds:
+        """Types of the elements of a list."""
+        if depth > 20:
+            return None
+        if isinstance(source, ast.ListLiteral):
+            return self._union(source.items, depth)
+        if isinstance(source, ast.Variable):
+            entity = self._bindings.of(source)
+            if entity is not None and entity.source is not None and not entity.element:
+                return self._element(entity.source, depth + 1)
+        if isinstance(source, ast.FunctionCall):
+            if source.lower_name == "collect":
+                return self.of(source.args[0], depth + 1)
+            kind = _ELEMENT_OF.get(source.lower_name)
+            return frozenset({kind}) if kind else None
         return None
 
     def _property(self, node: ast.PropertyAccess, depth: int) -> Kinds:
@@ -159,6 +184,8 @@ class Kinder:
         head = name.partition(".")[0]
         if head in _CONSTRUCTORS:
             return frozenset({_CONSTRUCTORS[head]})
+        if name in ("head", "last") and node.args:
+            return self._element(node.args[0], depth)
         if name in _RESULT_OF:
             return frozenset({_RESULT_OF[name]})
         if name in _SAME_AS_ARGUMENTS:
