@@ -64,25 +64,65 @@ def estimate_tokens(text: str) -> int:
 def compact(schema: Schema, *, values: bool = False) -> str:
     """Return node labels with typed properties, then whole arrows, one a line, sorted.
 
-    With ``values``, example values follow the type: ``name: STRING 'Ann', 'Bob'``.
+    A label that only occurs on nodes with another one is shown as such, ``(:Crew:Person)``, and
+    the arrows it shares with that one are not repeated. With ``values``, example values follow the
+    type: ``name: STRING 'Ann', 'Bob'``.
     """
     note = _examples if values else None
+    wider = _wider_labels(schema)
     lines = [*sampled_note(schema), "Node labels:"]
-    lines += [
-        f"(:{line_name(label.name)}{map_text(label.properties, note)})"
-        for label in schema.labels.values()
-    ]
-    if schema.co_labels:
+    for label in schema.labels.values():
+        above = wider.get(label.name)
+        names = f"{line_name(label.name)}:{line_name(above)}" if above else line_name(label.name)
+        shown = label.properties
+        if above:
+            shared = {item.name for item in schema.labels[above].properties}
+            shown = tuple(item for item in shown if item.name not in shared)
+        lines.append(f"(:{names}{map_text(shown, note)})")
+    said = {frozenset(pair) for pair in wider.items()}
+    together = [item for item in schema.co_labels if frozenset(item.labels) not in said]
+    if together:
         lines.append("Labels that occur together:")
-        lines += [node_text(Label(""), item.labels) for item in schema.co_labels]
+        lines += [node_text(Label(""), item.labels) for item in together]
     lines.append("Relationships:")
-    lines += [arrow_text(schema, pattern, note=note) for pattern in schema.patterns]
+    lines += [
+        arrow_text(schema, pattern, note=note)
+        for pattern in schema.patterns
+        if not _said_of_wider(schema, pattern, wider)
+    ]
     lines += [
         f"()-[:{line_name(rel.name)}{map_text(rel.properties, note)}]->()"
         for rel in schema.types.values()
         if not schema.patterns_of(rel.name)
     ]
     return "\n".join(lines)
+
+
+def _wider_labels(schema: Schema) -> dict[str, str]:
+    """Return each label all of whose nodes carry a commoner one too, with the commonest of those.
+
+    Only counts can tell, so a schema without them (a text, a sample) has none.
+    """
+    wider: dict[str, str] = {}
+    if schema.sampled:
+        return wider
+    for label in schema.labels.values():
+        sets = [item for item in schema.co_labels if label.name in item.labels]
+        if not sets or label.count is None or sum(x.count or 0 for x in sets) != label.count:
+            continue
+        always = set.intersection(*(set(item.labels) for item in sets))
+        counts = {name: schema.labels[name].count or 0 for name in always if name in schema.labels}
+        above = max(counts, key=lambda name: (counts[name], name))
+        if counts[above] > label.count:
+            wider[label.name] = above
+    return wider
+
+
+def _said_of_wider(schema: Schema, pattern: Pattern, wider: dict[str, str]) -> bool:
+    ends = (wider.get(pattern.start, pattern.start), wider.get(pattern.end, pattern.end))
+    return ends != (pattern.start, pattern.end) and schema.has_direction(
+        ends[0], pattern.type, ends[1]
+    )
 
 
 def render_schema(
