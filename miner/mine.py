@@ -151,7 +151,7 @@ def projected(dataset: Dataset, schemas: Mapping[str, Any], options: MineOptions
     """What a run would ask of the model, at most, before anything is asked."""
     questions = questions_of(dataset, options)
     subset = stratify(questions.train, options.stratify)
-    per_rule = min(options.prove.failures + options.prove.passes, len(questions.heldout))
+    per_rule = min(options.prove.per_rule, len(questions.heldout))
     rules = options.prove.rules or len(mechanisms()) // 3
     calls = {
         "collect": len(subset.chosen),

@@ -1,8 +1,9 @@
 """Prove: measure each rule on held-out questions, and choose the set that pays.
 
 No paper measures a single rule. Each held-out question is drafted zero-shot; then, for each rule,
-the questions to which it applies are drafted again with that rule alone: failures it may fix and
-passes it may break. The best rules under a token budget are then measured together.
+the questions to which it applies are drafted again with that rule alone: failures of the kind it was
+written for, other failures, and passes that it may break, each drawn apart and weighed by its share.
+The best rules under a token budget are then measured together.
 """
 
 import hashlib
@@ -33,6 +34,8 @@ RuledRequest = Callable[[Example, Sequence[Rule]], ChatRequest]
 class ProveOptions:
     """``failures``/``passes``: how many held-out questions of each kind one rule is tried on.
 
+    ``failures`` counts those that show one of the rule's codes; of other failures half as many are
+    tried, since a rule seldom mends what it does not speak of.
     ``rules``: only so many, the most cited first, are measured; the others stay untested.
     ``token_budget`` bounds the prompt tokens of the chosen set. ``resamples`` and ``seed`` are the
     bootstrap's.
@@ -44,6 +47,16 @@ class ProveOptions:
     token_budget: int = 600
     resamples: int = 2000
     seed: int = 0
+
+    @property
+    def others(self) -> int:
+        """How many failures of other kinds one rule is tried on."""
+        return -(-self.failures // 2)
+
+    @property
+    def per_rule(self) -> int:
+        """Questions drafted again for one rule, at most."""
+        return self.failures + self.others + self.passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +197,27 @@ class Prover:
         self, rule: Rule, usable: Sequence[Example], before: Mapping[str, Attempt]
     ) -> RuleProof:
         eligible = [e for e in usable if self._applies(rule, e)]
-        failing = [e for e in eligible if before[e.id].failed]
-        passing = [e for e in eligible if not before[e.id].failed]
-        tried_f = draw(failing, self._options.failures, self._options.seed)
-        tried_p = draw(passing, self._options.passes, self._options.seed)
-        if not tried_f and not tried_p:
+        limits = self._options
+        pools = {
+            "own": ([e for e in eligible if _shows(rule, before[e.id])], limits.failures),
+            "other": (
+                [e for e in eligible if before[e.id].failed and not _shows(rule, before[e.id])],
+                limits.others,
+            ),
+            "passing": ([e for e in eligible if not before[e.id].failed], limits.passes),
+        }
+        tried = {name: draw(pool, most, limits.seed) for name, (pool, most) in pools.items()}
+        everything = [e for examples in tried.values() for e in examples]
+        if not everything:
             return _untested(rule)
-        after = {a.id: a for a in self.arm(rule.id, tried_f + tried_p, [rule]).attempts}
+        after = {a.id: a for a in self.arm(rule.id, everything, [rule]).attempts}
         fixed, broken = _flips(before, after)
         # What was tried stands for all held-out questions of its kind.
         strata: list[tuple[float, np.ndarray]] = []
-        for pool, tried in ((failing, tried_f), (passing, tried_p)):
+        for name, (pool, _) in pools.items():
             gains = [
                 int(not after[e.id].failed) - int(not before[e.id].failed)
-                for e in tried
+                for e in tried[name]
                 if e.id in after
             ]
             if gains:
@@ -209,11 +229,16 @@ class Prover:
         elif lift.mean < 0:
             status = "harmful"
         tokens = _extra_tokens(before, after)
-        return RuleProof(rule.id, status, len(tried_f), len(tried_p), fixed, broken, lift, tokens)
+        failures, passes = len(tried["own"]) + len(tried["other"]), len(tried["passing"])
+        return RuleProof(rule.id, status, failures, passes, fixed, broken, lift, tokens)
 
     def _applies(self, rule: Rule, example: Example) -> bool:
         schema: Schema = self._benches[example.graph].schema
         return bool(applicable([rule], schema, example.question))
+
+
+def _shows(rule: Rule, attempt: Attempt) -> bool:
+    return attempt.failed and any(fault.code in rule.codes for fault in attempt.faults)
 
 
 def _untested(rule: Rule) -> RuleProof:
