@@ -66,7 +66,7 @@ def same_rows(
     if not a.rows:
         return True
     same_source = bool(a.source) and a.source == b.source
-    keys = _Keys((a.rows, b.rows), ends=same_source)
+    keys = ValueKeys((a.rows, b.rows), ends=same_source)
     left, right = keys.columns(a), keys.columns(b)
     if ordered:
         places = _places(a, left, sort_key, sort_values, keys)
@@ -76,7 +76,7 @@ def same_rows(
 
 def same_value(a: Any, b: Any) -> bool:
     """Whether two single values are the same, by the rules of ``same_rows``."""
-    keys = _Keys((((a,),), ((b,),)), ends=False)
+    keys = ValueKeys((((a,),), ((b,),)), ends=False)
     return keys.key(a) == keys.key(b)
 
 
@@ -85,7 +85,7 @@ def _places(
     columns: Keys,
     sort_key: Sequence[int | str] | None,
     sort_values: Sequence[Any] | None,
-    keys: _Keys,
+    keys: ValueKeys,
 ) -> list[Key]:
     """A number for each row: equal for neighbours with equal sort key, growing otherwise."""
     count = len(a.rows)
@@ -196,7 +196,7 @@ def _refine(
 # ---------------------------------------------------------------- a key for each value
 
 
-class _Keys:
+class ValueKeys:
     """Hashable keys such that two values are the same exactly where their keys are equal.
 
     Floats need to know each other: those within the tolerance of one another share a key.
