@@ -1,10 +1,12 @@
 """Do golds give the same rows on the embedded graph as on Neo4j? Prints each that does not.
 
     python benchmarks/embedded_agreement.py GOLDS GRAPH [--neo4j URI] [--cache FILE]
+                                            [--verdicts FILE [--recheck]]
 
 GOLDS is a folder of JSON files whose entries have the field "Cypher", or a file with one query a
 line; GRAPH the neutral files of the graph that the server at URI holds. The server's rows are kept
-in FILE, so that a second run needs no server.
+in the cache, so that a second run needs no server. Verdicts are kept as they come, so that a run
+that was stopped goes on where it was; with --recheck those that did not agree are judged again.
 
 Rows are compared as multisets. A pair counts as the same, too, where Cypher leaves the answer open:
 which rows LIMIT keeps among equal sort keys, and the order of what collect() collects.
@@ -30,6 +32,7 @@ from cypherforge.graph.compare import same_rows
 from cypherforge.graph.connect import connect
 
 LIMIT = 100_000
+AGREED = ("same", "same (open)", "neo4j fails too")
 
 
 def main() -> int:
@@ -41,6 +44,8 @@ def main() -> int:
     parser.add_argument("graph", type=Path)
     parser.add_argument("--neo4j", help="URI of a server with the same graph")
     parser.add_argument("--cache", type=Path, help="where the server's rows are kept")
+    parser.add_argument("--verdicts", type=Path, help="where verdicts are kept; goes on from there")
+    parser.add_argument("--recheck", action="store_true", help="judge what did not agree again")
     parser.add_argument("--timeout", type=float, default=15.0)
     parser.add_argument("--only", help="compare only queries that contain this text")
     parser.add_argument("--server-only", action="store_true", help="fill the cache and stop")
@@ -54,17 +59,18 @@ def main() -> int:
             with contextlib.suppress(QueryError):
                 server.run(query)
         return 0
+    known = Journal(options.verdicts, options.recheck)
     verdicts: Counter[str] = Counter()
-    began = time.monotonic()
+    began = time.process_time()
     with connect(f"embedded:{options.graph}", timeout=options.timeout, limit=LIMIT) as graph:
         for number, (query, copies) in enumerate(golds.items(), 1):
             try:
-                verdict, detail = judge(query, server, graph)
+                verdict, detail = known.get(query) or known.put(query, judge(query, server, graph))
             except Unknown:
                 verdicts["not asked: no server, not in the cache"] += copies
                 continue
             verdicts[verdict] += copies
-            if verdict not in ("same", "same (open)", "neo4j fails too"):
+            if verdict not in AGREED:
                 print(f"--- {verdict} x{copies}: {detail}\n{query.strip()}", flush=True)
             if number % 500 == 0:
                 print(f"{number}/{len(golds)}", file=sys.stderr, flush=True)
@@ -74,7 +80,7 @@ def main() -> int:
     print(f"\n{options.graph.name}: {agreed} of {total} agree ({agreed / total:.2%})")
     for verdict, count in verdicts.most_common():
         print(f"  {count:6} {verdict}")
-    print(f"  {time.monotonic() - began:.0f} s")
+    print(f"  {time.process_time() - began:.0f} s of processor time")
     return 0 if agreed >= 0.99 * total else 1
 
 
@@ -92,6 +98,36 @@ class Unknown(Exception):
     """Neither a server nor the cache has the rows of this query."""
 
 
+class Journal:
+    """Verdicts on disk, one a line, each written when it is known."""
+
+    def __init__(self, path: Path | None, recheck: bool) -> None:
+        self._path = path
+        self._known: dict[str, tuple[str, str]] = {}
+        if path is not None and path.exists():
+            for line in path.read_text().splitlines():
+                with contextlib.suppress(ValueError):  # a line cut when the run was stopped
+                    row = json.loads(line)
+                    self._known[row["key"]] = (row["verdict"], row["detail"])
+        if recheck:
+            self._known = {k: v for k, v in self._known.items() if v[0] in AGREED}
+
+    def get(self, query: str) -> tuple[str, str] | None:
+        return self._known.get(digest(query))
+
+    def put(self, query: str, verdict: tuple[str, str]) -> tuple[str, str]:
+        if self._path is not None:
+            row = {"key": digest(query), "verdict": verdict[0], "detail": verdict[1]}
+            with self._path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return verdict
+
+
+def digest(query: str) -> str:
+    """The key of a query in both files."""
+    return hashlib.sha256(query.encode()).hexdigest()
+
+
 class Server:
     """Rows of the reference server, each query run once ever."""
 
@@ -106,7 +142,7 @@ class Server:
 
     def run(self, query: str) -> Result:
         """Its rows. Raises ``QueryError`` where the server failed."""
-        key = hashlib.sha256(query.encode()).hexdigest()
+        key = digest(query)
         if key not in self._known:
             if self._graph is None:
                 raise Unknown
