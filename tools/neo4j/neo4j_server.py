@@ -51,6 +51,7 @@ def main() -> int:
         "--password", help="switch authentication on, user neo4j (8 characters or more)"
     )
     start.add_argument("--heap", default="1g")
+    start.add_argument("--wait", type=float, default=300.0, help="seconds it may take to answer")
     for name in ("stop", "destroy"):
         commands.add_parser(name).add_argument("names", nargs="*")
     commands.add_parser("status")
@@ -144,9 +145,8 @@ def run(options: argparse.Namespace, server: Path) -> int:
     )
     (server / "run" / "pid").write_text(str(process.pid))
     (server / "run" / "uri").write_text(f"bolt://127.0.0.1:{port}")
-    for _ in range(240):
-        if process.poll() is not None:
-            break
+    deadline = time.monotonic() + options.wait
+    while time.monotonic() < deadline and process.poll() is None:
         if bolt_answers(port):
             print(f"bolt://127.0.0.1:{port}")
             return 0
