@@ -13,9 +13,16 @@ from typing import Any
 
 from cypherforge.core.errors import QueryError
 from cypherforge.core.files import dumps
-from cypherforge.cypher.tokens import Tokens
 from cypherforge.evaluation.execution import GoldRun, run_gold, run_prediction, same_answer
 from cypherforge.evaluation.provenance import provenance_similarity
+from cypherforge.evaluation.similarity import (
+    bleu,
+    google_bleu,
+    query_words,
+    result_words,
+    rouge_l,
+    set_scores,
+)
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_value
 from cypherforge.graph.values import to_json
@@ -27,7 +34,31 @@ INVARIANT = {
     "string_match": "white space, comments, a final semicolon",
     "psjs": "everything but the nodes that the leading MATCH clauses find",
     "executable": "everything but whether the query runs",
+    "set_precision": "row order, column order (columns go by name), how often a row comes",
+    "set_recall": "row order, column order (columns go by name), how often a row comes",
+    "set_f1": "row order, column order (columns go by name), how often a row comes",
+    "set_jaccard": "row order, column order (columns go by name), how often a row comes",
+    "gleu_result": "nothing: row order, column names and layout of values all count, by words",
+    "rouge_result": "words between the common ones; row order and column names count",
+    "gleu_text": "white space, comments; what the query returns",
+    "bleu_text": "white space, comments; what the query returns",
+    "rouge_text": "white space, comments, words between the common ones; what the query returns",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Scores between 0 and 1 that credit a part: see ``similarity``."""
+
+    set_precision: float
+    set_recall: float
+    set_f1: float
+    set_jaccard: float
+    gleu_result: float
+    rouge_result: float
+    gleu_text: float
+    bleu_text: float
+    rouge_text: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +80,7 @@ class Score:
     error: str = ""
     rows: int = 0
     empty: bool = False
+    overlap: Overlap | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the scores as plain data."""
@@ -78,6 +110,25 @@ def executable(pred: str, graph: Graph, *, timeout: float | None = None) -> floa
     return 1.0
 
 
+def overlap(pred: str, outcome: Result | None, gold: str, result: Result) -> Overlap:
+    """Return the overlap scores; a query that did not run has no row and shares nothing."""
+    mine, theirs = query_words(pred), query_words(gold)
+    text = (google_bleu(mine, theirs), bleu(mine, theirs), rouge_l(mine, theirs))
+    if outcome is None:
+        return Overlap(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *text)
+    sets = set_scores(outcome, result)
+    words, wanted = result_words(outcome), result_words(result)
+    return Overlap(
+        sets.precision,
+        sets.recall,
+        sets.f1,
+        sets.jaccard,
+        google_bleu(words, wanted),
+        rouge_l(words, wanted),
+        *text,
+    )
+
+
 def score(
     pred: str,
     gold: str | GoldRun,
@@ -93,20 +144,39 @@ def score(
     run = gold if isinstance(gold, GoldRun) else run_gold(gold, graph, timeout=timeout)
     outcome = run_prediction(pred, run, graph, timeout=timeout)
     psjs = provenance_similarity(pred, run.query, graph, timeout=timeout) if provenance else None
-    text = string_match(pred, run.query)
     if not isinstance(outcome, Result):
-        return Score(0.0, 0.0, 0.0, 0.0, text, psjs, error=outcome.message)
-    same = same_answer(outcome, run)
+        return score_result(pred, None, run, False, psjs=psjs, error=outcome.message)
+    return score_result(pred, outcome, run, same_answer(outcome, run), psjs=psjs)
+
+
+def score_result(
+    pred: str,
+    outcome: Result | None,
+    gold: GoldRun,
+    same: bool | None,
+    *,
+    psjs: float | None = None,
+    error: str = "",
+) -> Score:
+    """Return all scores of a result that is there already; ``same`` is what EX said of it.
+
+    ``outcome`` is None where the query did not run; ``error`` then says why.
+    """
+    shared = overlap(pred, outcome, gold.query, gold.result)
+    text = string_match(pred, gold.query)
+    if outcome is None:
+        return Score(0.0, 0.0, 0.0, 0.0, text, psjs, error=error, overlap=shared)
     return Score(
         1.0,
         float(bool(same)),
-        float(same_multiset(outcome, run.result)),
-        float(result_match(outcome, run.result)),
+        float(same_multiset(outcome, gold.result)),
+        float(result_match(outcome, gold.result)),
         text,
         psjs,
         decided=same is not None,
         rows=len(outcome.rows),
         empty=not outcome.rows,
+        overlap=shared,
     )
 
 
@@ -137,15 +207,7 @@ def result_match(a: Result, b: Result) -> bool:
 
 def string_match(pred: str, gold: str) -> float:
     """Return 1.0 if the two texts are equal token by token, else 0.0."""
-    return float(_words(pred) == _words(gold))
-
-
-def _words(text: str) -> list[str]:
-    tokens = Tokens(text)
-    words = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)][:-4]
-    while words and words[-1] == ";":
-        words.pop()
-    return words
+    return float(query_words(pred) == query_words(gold))
 
 
 def _sorted_rows(result: Result) -> list[list[Any]]:
