@@ -20,9 +20,11 @@ from cypherforge.cypher import CypherSyntaxError, ast, parse
 from cypherforge.diagnosis import diagnose
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.values import to_json
 from cypherforge.llm.base import ChatModel, ChatRequest
+from cypherforge.miner.withhold import may_show
 from cypherforge.runtime.draft import Draft, draft
 from cypherforge.validators.readonly import check_read_only
 
@@ -109,12 +111,12 @@ class Bench:
     """Runs golds and drafts on one graph. Thread-safe as far as its graph and model are."""
 
     def __init__(
-        self, graph: Graph, schema: Schema, model: ChatModel, *, values: bool = True
+        self, graph: Graph, schema: Schema, model: ChatModel, *, policy: ValuePolicy = ALL_VALUES
     ) -> None:
         self.graph = graph
         self.schema = schema
         self.model = model
-        self._values = values
+        self._policy = policy
 
     def gold(self, example: Example) -> GoldResult | SetAside:
         """Execute the gold; set the question aside where it fails or returns nothing."""
@@ -166,8 +168,8 @@ class Bench:
             error=error_text,
             labels=labels,
             types=types,
-            draft_rows=self._sample(result),
-            gold_rows=self._sample(gold.result),
+            draft_rows=self._sample(drafted.query or "", result),
+            gold_rows=self._sample(example.cypher, gold.result),
             gold_digest=gold.digest,
             faults=faults,
             prompt_tokens=drafted.answer.prompt_tokens if drafted.answer else 0,
@@ -209,8 +211,8 @@ class Bench:
             return (FaultRow("unknown", None, reason),)
         return tuple(FaultRow(f.code, f.confirmed, f.reason) for f in found)
 
-    def _sample(self, result: Result | None) -> tuple[Any, ...]:
-        if result is None or not self._values:
+    def _sample(self, query: str, result: Result | None) -> tuple[Any, ...]:
+        if result is None or not may_show(query, result, self.schema, self._policy):
             return ()
         rows = [[to_json(value) for value in row] for row in result.rows]
         return tuple(sorted(rows, key=dumps)[:SAMPLE_ROWS])

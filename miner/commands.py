@@ -1,6 +1,7 @@
 """Commands: ``mine`` and its stages, each also alone."""
 
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from cypherforge.core.cli_support import (
     DatasetOption,
     DryRunOption,
     EmbedOption,
+    ExcludeOption,
     FreshOption,
     JsonOption,
     LimitOption,
@@ -27,6 +29,7 @@ from cypherforge.core.console import echo, echo_json
 from cypherforge.core.datasets import Dataset, load_dataset, parse_columns
 from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.progress import ConsoleProgress
+from cypherforge.graph.policy import ValuePolicy
 from cypherforge.llm.budget import Meter
 from cypherforge.llm.recorded import tidy_recording
 from cypherforge.llm.specs import open_embedder
@@ -47,6 +50,7 @@ from cypherforge.miner.setup import (
 from cypherforge.miner.stages import (
     check_stage,
     collect_stage,
+    policy_params,
     prove_stage,
     questions_stage,
     read_examples,
@@ -137,6 +141,7 @@ def mine_command(
     timeout: TimeoutOption = 15.0,
     user: UserOption = None,
     database: DatabaseOption = None,
+    exclude: ExcludeOption = None,
     no_values: NoValuesOption = False,
     max_calls: CallsOption = None,
     max_tokens: TokensOption = None,
@@ -167,6 +172,7 @@ def mine_command(
             hint="--dataset PATH --graph URI --model SPEC, or: cypherforge mine example",
         )
     progress = ConsoleProgress()
+    policy = ValuePolicy.of(exclude, no_values)
     limits = Limits(max_calls, max_tokens, max_money, tuple(price or ()))
     loaded = _load(dataset, progress, columns)
     specs = graph_specs(graph, loaded.graphs)
@@ -191,7 +197,7 @@ def mine_command(
         "dataset": loaded.digest,
         "graph": specs,
         "model": model,
-        "values": not no_values,
+        **policy_params(policy),
     }
     with open_services(
         specs,
@@ -203,12 +209,13 @@ def mine_command(
         user=user,
         database=database,
         timeout=timeout,
-        values=not no_values,
+        policy=policy,
     ) as (services, meter):
         if dry_run:
             schemas = {graph_name: g.schema() for graph_name, g in services.graphs.items()}
             plan = projected(loaded, schemas, options)
-            plan["money"] = _cost(model, plan, limits)
+            cost = _cost(model, plan, limits)
+            plan["money"] = cost if cost is not None or json else "unknown price, see --price"
             _say(plan, json)
             return
         agent_model = None
@@ -278,6 +285,7 @@ def collect_command(
     timeout: TimeoutOption = 15.0,
     user: UserOption = None,
     database: DatabaseOption = None,
+    exclude: ExcludeOption = None,
     no_values: NoValuesOption = False,
     max_calls: CallsOption = None,
     max_tokens: TokensOption = None,
@@ -288,10 +296,11 @@ def collect_command(
 ) -> None:
     """Draft the subset zero-shot, execute, and keep the failures."""
     progress = ConsoleProgress()
+    policy = ValuePolicy.of(exclude, no_values)
     source = stage_input(subset, "subset")
     names = sorted({e.graph for e in read_examples(source, "subset")})
     specs = graph_specs(graph or [], names)
-    remembered = {"subset": source.digest, "graph": specs, "model": model, "values": not no_values}
+    remembered = {"subset": source.digest, "graph": specs, "model": model, **policy_params(policy)}
     with (
         open_services(
             specs,
@@ -303,11 +312,11 @@ def collect_command(
             user=user,
             database=database,
             timeout=timeout,
-            values=not no_values,
+            policy=policy,
         ) as (services, _),
         RunFolder(out, remembered, fresh=fresh) as run,
     ):
-        schemas = schemas_stage(run, services.graphs)
+        schemas = schemas_stage(run, services.graphs, policy)
         failures = collect_stage(run, source, schemas, services)
     _artifact(failures, json)
 
@@ -383,6 +392,7 @@ def prove_command(
     timeout: TimeoutOption = 15.0,
     user: UserOption = None,
     database: DatabaseOption = None,
+    exclude: ExcludeOption = None,
     no_values: NoValuesOption = False,
     max_calls: CallsOption = None,
     max_tokens: TokensOption = None,
@@ -393,6 +403,7 @@ def prove_command(
 ) -> None:
     """Measure each rule on held-out questions: fixed, broken, lift with its interval."""
     progress = ConsoleProgress()
+    policy = ValuePolicy.of(exclude, no_values)
     source = stage_input(rules, "checked")
     asked = stage_input(questions, "questions")
     specs = graph_specs(graph or [], sorted({e.graph for e in read_examples(asked, "heldout")}))
@@ -409,6 +420,7 @@ def prove_command(
         "max_rules": max_rules,
         "token_budget": token_budget,
         "seed": seed,
+        **policy_params(policy),
     }
     with (
         open_services(
@@ -421,11 +433,11 @@ def prove_command(
             user=user,
             database=database,
             timeout=timeout,
-            values=not no_values,
+            policy=policy,
         ) as (services, _),
         RunFolder(out, remembered, fresh=fresh) as run,
     ):
-        schemas = schemas_stage(run, services.graphs)
+        schemas = schemas_stage(run, services.graphs, policy)
         proof = prove_stage(run, source, asked, schemas, services, options)
     _artifact(proof, json)
 
@@ -505,5 +517,17 @@ def _say(summary: dict[str, Any], json: bool) -> None:
     if json:
         echo_json(summary)
         return
+    for line in _lines(summary, ""):
+        echo(line, sys.stdout)
+
+
+def _lines(summary: Mapping[str, Any], indent: str) -> Iterator[str]:
     for key, value in summary.items():
-        echo(f"{key.replace('_', ' ')}: {value}", sys.stdout)
+        name = f"{indent}{str(key).replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield f"{name}:{'' if value else ' none'}"
+            yield from _lines(value, indent + "  ")
+        elif isinstance(value, (list, tuple)):
+            yield f"{name}: {', '.join(map(str, value)) or 'none'}"
+        else:
+            yield f"{name}: {value}"

@@ -110,7 +110,7 @@ def mine(
     """
     progress = services.progress
     questions = questions_stage(run, dataset, questions_of(dataset, options))
-    schemas = schemas_stage(run, services.graphs)
+    schemas = schemas_stage(run, services.graphs, services.policy)
     known = read_schemas(schemas, services.graphs)
     subset = stratify_stage(run, questions, options.stratify, progress)
     failures = collect_stage(run, subset, schemas, services)

@@ -13,6 +13,7 @@ from cypherforge.core.paths import answers_folder
 from cypherforge.core.progress import Progress
 from cypherforge.graph.base import Graph
 from cypherforge.graph.connect import connect
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.llm.base import ChatModel
 from cypherforge.llm.budget import Budget, Meter
 from cypherforge.llm.prices import Prices, parse_price
@@ -88,7 +89,7 @@ def open_services(
     user: str | None = None,
     database: str | None = None,
     timeout: float = 15.0,
-    values: bool = True,
+    policy: ValuePolicy = ALL_VALUES,
 ) -> Iterator[tuple[Services, Meter]]:
     """Open every graph and the model; graphs are closed at the end."""
     meter = Meter()
@@ -101,7 +102,7 @@ def open_services(
                 graph = connect(spec, user=user, database=database, timeout=timeout)
                 opened[spec] = stack.enter_context(graph)
             graphs[name] = opened[spec]
-        yield Services(graphs, backbone, ThreadExecutor(workers), progress, values), meter
+        yield Services(graphs, backbone, ThreadExecutor(workers), progress, policy), meter
 
 
 def open_backbone(

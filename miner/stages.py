@@ -17,6 +17,7 @@ from cypherforge.core.errors import UsageError
 from cypherforge.core.executor import Executor
 from cypherforge.core.progress import Progress
 from cypherforge.graph.base import Graph
+from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.render import render_schema
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatModel, ChatRequest
@@ -40,7 +41,7 @@ class Services:
     model: ChatModel
     executor: Executor
     progress: Progress
-    values: bool = True
+    policy: ValuePolicy = ALL_VALUES
 
 
 # ---------------------------------------------------------------- questions and schemas
@@ -63,13 +64,15 @@ def questions_stage(run: RunFolder, dataset: Dataset, questions: Questions) -> A
     return _done(run, "questions")
 
 
-def schemas_stage(run: RunFolder, graphs: Mapping[str, Graph]) -> Artifact:
+def schemas_stage(
+    run: RunFolder, graphs: Mapping[str, Graph], policy: ValuePolicy = ALL_VALUES
+) -> Artifact:
     """``schemas``: each graph's schema, once; what is drafted later sees exactly this."""
     if done := run.stage_done("schemas"):
         return done
     with run.stage("schemas") as out:
         for name, graph in sorted(graphs.items()):
-            schema = graph.schema()
+            schema = policy.apply(graph.schema())
             out.write_text(f"{name or 'graph'}.json", json.dumps(schema.to_json(), indent=1))
         out.summary = {"engines": {name: g.engine for name, g in sorted(graphs.items())}}
     return _done(run, "schemas")
@@ -83,10 +86,16 @@ def read_schemas(artifact: Artifact, graphs: Iterable[str]) -> dict[str, Schema]
     }
 
 
+def policy_params(policy: ValuePolicy) -> dict[str, Any]:
+    """What a manifest and a run folder remember of the values held back."""
+    held = sorted(f"{owner}.{name}" for owner, name in policy.excluded)
+    return {"values": not policy.no_values, **({"exclude": held} if held else {})}
+
+
 def benches(services: Services, schemas: Mapping[str, Schema]) -> dict[str, Bench]:
     """Where the questions of each graph run."""
     return {
-        name: Bench(graph, schemas[name], services.model, values=services.values)
+        name: Bench(graph, schemas[name], services.model, policy=services.policy)
         for name, graph in services.graphs.items()
     }
 
@@ -147,7 +156,11 @@ def collect_stage(
     request = request_maker(known)
     with run.stage(
         "failures",
-        params={"model": services.model.name, "prompt": PROMPT_VERSION, "values": services.values},
+        params={
+            "model": services.model.name,
+            "prompt": PROMPT_VERSION,
+            **policy_params(services.policy),
+        },
         inputs=[subset.ref, schemas.ref],
     ) as out:
         result = collect(
