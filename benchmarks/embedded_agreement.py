@@ -113,9 +113,11 @@ class Journal:
             self._known = {k: v for k, v in self._known.items() if v[0] in AGREED}
 
     def get(self, query: str) -> tuple[str, str] | None:
+        """The verdict, unless there is none yet."""
         return self._known.get(digest(query))
 
     def put(self, query: str, verdict: tuple[str, str]) -> tuple[str, str]:
+        """Keep a verdict, and return it."""
         if self._path is not None:
             row = {"key": digest(query), "verdict": verdict[0], "detail": verdict[1]}
             with self._path.open("a") as file:

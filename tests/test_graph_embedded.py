@@ -295,12 +295,42 @@ def test_several_graphs_in_one_process(graph: EmbeddedGraph) -> None:
     other.close()
 
 
+def test_a_label_and_a_type_of_the_same_name() -> None:
+    nodes = [NodeRow(0, ("Review",)), NodeRow(1, ("Film", "REVIEW")), NodeRow(2, ("Film",))]
+    links = [
+        RelationshipRow(0, "REVIEW", 0, 1, {"w": 1}),
+        RelationshipRow(1, "Review", 0, 2, {"w": 2}),
+        RelationshipRow(2, "REVIEW_", 1, 2, {"w": 3}),
+        RelationshipRow(3, "film", 2, 1, {"w": 4}),
+    ]
+    with EmbeddedGraph.from_rows(nodes, links) as g:
+        assert sorted(rows(g, "MATCH ()-[r]->() RETURN r.w, type(r)")) == [
+            (1, "REVIEW"),
+            (2, "Review"),
+            (3, "REVIEW_"),
+            (4, "film"),
+        ]
+        assert sorted(
+            x.type for x in rows(g, "MATCH (:REVIEW)-[r:REVIEW|REVIEW_]-() RETURN r")
+        ) == [
+            "REVIEW",
+            "REVIEW_",
+        ]
+        assert rows(g, "MATCH ()-[r:Review]->(n) RETURN labels(n), r.w") == [(["Film"], 2)]
+        assert rows(g, "MATCH ()-[r]->() WHERE r:REVIEW RETURN r.w") == [1]
+        assert rows(g, "MATCH ()-[r]->() WHERE type(r) = 'REVIEW' RETURN r.w") == [1]
+        assert sorted(rows(g, "MATCH ()-[r:!REVIEW]->() RETURN r.w")) == [2, 3, 4]
+        assert rows(g, "MATCH (n:REVIEW) WHERE n:Film RETURN labels(n)") == [["Film", "REVIEW"]]
+        assert rows(g, "MATCH (n:Review) RETURN [(n)-[q:REVIEW]->() | type(q)]") == [["REVIEW"]]
+        assert rows(g, "RETURN type(null)") == [None]
+        assert rows(g, "CALL db.relationshipTypes()") == ["REVIEW", "REVIEW_", "Review", "film"]
+        with pytest.raises(NotSupported, match="labels or types"):
+            g.run("MATCH (n) UNWIND [n] AS m RETURN m:Review")
+
+
 def test_bad_files(tmp_path: Path) -> None:
     write_neutral(tmp_path, NODES, [RelationshipRow(0, "V", 0, 99)])
     with pytest.raises(InputError, match="node 99"):
-        connect(tmp_path)
-    write_neutral(tmp_path, NODES, [RelationshipRow(0, "P", 0, 1)])
-    with pytest.raises(NotSupported, match="label and a relationship type"):
         connect(tmp_path)
     with pytest.raises(UsageError, match="no folder with"):
         connect(tmp_path / "nothing")

@@ -377,30 +377,32 @@ def _load(
                 flush(name)
         for name in list(waiting):
             flush(name)
-        seen: set[str] = set()
+        inner: dict[str, str] = {}
         for link in relationships:
-            if link.type not in seen:
-                if schema.existsType(link.type):
-                    raise NotSupported(
-                        f"{link.type!r} is a label and a relationship type: {USE_NEO4J}"
-                    )
-                schema.getOrCreateEdgeType(link.type)
-                seen.add(link.type)
+            if link.type not in inner:
+                # ArcadeDB has one set of names for both, so a type named like a label gets another.
+                name = link.type
+                while schema.existsType(name):
+                    name += "_"
+                schema.getOrCreateEdgeType(name)
+                inner[link.type] = name
+                converter.type_names[name] = link.type
             try:
                 start, end = rids[link.start], rids[link.end]
             except KeyError as error:
                 raise InputError(
                     f"relationship {link.id!r} names node {error}, which is not there"
                 ) from error
-            batch.newEdge(start, link.type, end, flat(link.properties))
+            batch.newEdge(start, inner[link.type], end, flat(link.properties))
     finally:
         batch.close()
     return Facts(
         labels=tuple(sorted({label for labels in types for label in labels})),
-        types=tuple(sorted(seen)),
+        types=tuple(sorted(inner)),
         keys=tuple(sorted(kinds)),
         kinds={key: frozenset(names) for key, names in kinds.items()},
         geographic=geographic,
+        renamed={name: other for name, other in inner.items() if name != other},
     )
 
 

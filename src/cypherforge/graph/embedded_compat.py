@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from cypherforge.core.errors import NotSupported, QueryRefused, QuerySyntaxError
 from cypherforge.cypher import ast
 from cypherforge.cypher.analysis import analyse
+from cypherforge.cypher.bindings import resolve
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
@@ -82,6 +83,7 @@ def adapt(text: str, facts: Facts) -> Adapted:
     query = _changed(query, _calls_of_names(query, facts))
     columns = _columns(query)
     query = _changed(query, _named_columns(query))
+    query = _changed(query, _renamed_types(query, facts, text))
     for rewrite in REWRITES:
         # A form inside another of its kind is changed in a round of its own.
         for _ in range(_ROUNDS):
@@ -203,4 +205,36 @@ def _named_columns(query: ast.Query) -> list[Edit]:
                 end = item.span[1]
                 name = item.column if clause.star else _inner_name(item, place)
                 edits.append(Edit(end, end, f" AS {quote_name(name)}"))
+    return edits
+
+
+def _renamed_types(query: ast.Query, facts: Facts, written: str) -> list[Edit]:
+    """Types that share their name with a label by the name they have inside, and back again."""
+    if not facts.renamed:
+        return []
+    names = {facts.renamed.get(name, name): name for name in facts.types}
+    table = ", ".join(f"{quote_name(k)}: {quote_string(v)}" for k, v in names.items())
+    bindings = resolve(query)
+    edits: list[Edit] = []
+    for node in query.walk():
+        within: ast.LabelExpression | None = None
+        if isinstance(node, ast.RelationshipPattern):
+            within = node.types
+        elif isinstance(node, ast.LabelTest):
+            subject = node.subject
+            entity = bindings.of(subject) if isinstance(subject, ast.Variable) else None
+            if entity is None or entity.kind not in ("node", "relationship"):
+                raise NotSupported(
+                    f"a test of labels or types on what may be either is {USE_NEO4J}",
+                    where=_short(written),
+                )
+            within = node.labels if entity.kind == "relationship" else None
+        elif isinstance(node, ast.FunctionCall) and node.lower_name == "type":
+            start, end = node.span
+            edits += [Edit(start, start, f"{{{table}}}["), Edit(end, end, "]")]
+        for name in within.walk() if within is not None else ():
+            if isinstance(name, ast.LabelDynamic):
+                raise NotSupported(f"a computed type is {USE_NEO4J}", where=_short(written))
+            if isinstance(name, ast.LabelName) and name.name in facts.renamed:
+                edits.append(Edit(*name.span, quote_name(facts.renamed[name.name])))
     return edits

@@ -61,7 +61,7 @@ class Facts:
     """What is known of the loaded graph.
 
     Names are sorted; ``kinds`` holds the value types of each property key; ``geographic``: there are
-    points on the globe.
+    points on the globe; ``renamed``: what a type that shares its name with a label is called inside.
     """
 
     labels: tuple[str, ...] = ()
@@ -69,6 +69,7 @@ class Facts:
     keys: tuple[str, ...] = ()
     kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
     geographic: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 class Kinder:

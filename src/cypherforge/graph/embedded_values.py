@@ -73,6 +73,8 @@ class Converter:
             (jpype.JArray, lambda v: [self.to_python(x) for x in v]),
         ]
         self._known: dict[type, Callable[[Any], Any]] = {}
+        #: The names of relationship types that are called otherwise inside.
+        self.type_names: dict[str, str] = {}
 
     # ------------------------------------------------------------ to Java
 
@@ -159,9 +161,10 @@ class Converter:
         )
 
     def _relationship(self, value: Any) -> RelationshipValue:
+        inner = str(value.getTypeName())
         return RelationshipValue(
             str(value.getIdentity()),
-            str(value.getTypeName()),
+            self.type_names.get(inner, inner),
             str(value.getOut()),
             str(value.getIn()),
             self._properties(value),
