@@ -16,11 +16,20 @@ from cypherforge.core.cli_support import (
 )
 from cypherforge.core.console import echo, echo_json
 from cypherforge.core.errors import UsageError
+from cypherforge.core.files import atomic_write
 from cypherforge.diagnosis.diagnose import diagnose
 from cypherforge.diagnosis.model import Fault
-from cypherforge.diagnosis.tally import read_pairs, tally
+from cypherforge.diagnosis.page import render_page
+from cypherforge.diagnosis.pairs import read_pairs
+from cypherforge.diagnosis.tally import tally
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
+
+_BASIS = {
+    "graph": "Diagnosed anew, repairs run on the graph.",
+    "recorded": "As the run found and confirmed them.",
+    "trees": "By the syntax trees alone: no repair was run.",
+}
 
 
 def diagnose_command(
@@ -36,6 +45,10 @@ def diagnose_command(
         Path | None,
         typer.Option("--schema", help="A schema file, or a folder of NAME.json, one a graph."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write the counts and examples as a page: .html or .md."),
+    ] = None,
     limit: LimitOption = None,
     database: DatabaseOption = None,
     user: UserOption = None,
@@ -43,11 +56,16 @@ def diagnose_command(
 ) -> None:
     """Name the faults of a draft in the order of repair, or count those of many drafts.
 
-    Exit code 0: no fault; 1: some.
+    Exit code of one draft 0: no fault; 1: some. An artifact brings the faults that its run found and
+    confirmed; with --graph or --schema its drafts are diagnosed anew.
 
-    Example: cypherforge diagnose "MATCH (m)-[:ACTED_IN]->(p) RETURN p" "MATCH (p)-[:ACTED_IN]->(m)
-    RETURN p" --graph example
+    Examples: cypherforge diagnose "MATCH (m)-[:ACTED_IN]->(p) RETURN p" "MATCH (p)-[:ACTED_IN]->(m)
+    RETURN p" --graph example; cypherforge diagnose RUN/failures --out faults.html
     """
+    if out is not None and (gold is not None or out.suffix not in (".html", ".md")):
+        raise UsageError(
+            "--out takes a file .html or .md, for an artifact or a file of drafts", where=str(out)
+        )
     with _opened(graph, database, user) as opened:
         schemas = _schemas(schema)
         if gold is not None:
@@ -64,8 +82,15 @@ def diagnose_command(
         if schemas is None and opened is not None:
             schemas = opened.schema()
         counted = tally(pairs, opened, schemas)
+    if out is not None:
+        anew = graph is not None or schemas is not None
+        recorded = not anew and any(pair.recorded is not None for pair in pairs)
+        basis = _BASIS["graph" if graph else "recorded" if recorded else "trees"]
+        atomic_write(out, render_page(counted, draft, basis=basis, markdown=out.suffix == ".md"))
     if as_json:
         echo_json(counted.to_json())
+    elif out is not None:
+        echo(counted.headline())
     else:
         echo(counted.to_text())
 

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from cypherforge.artifacts.store import Artifact, is_artifact
-from cypherforge.core.errors import InputError
-from cypherforge.core.files import loads, read_jsonl, read_text
 from cypherforge.diagnosis.diagnose import diagnose
 from cypherforge.diagnosis.model import UNKNOWN, Fault
+from cypherforge.diagnosis.pairs import Pair
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
 
 EXAMPLES = 3
-_DRAFT = ("draft", "pred", "pred_cypher", "prediction")
-_GOLD = ("gold", "gold_cypher", "cypher")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A draft with its gold, from where it was read."""
+class Example:
+    """A draft that shows a code: ``fault`` is the one with that code."""
 
-    id: str
-    draft: str
-    gold: str
-    graph: str = ""
+    pair: Pair
+    fault: Fault
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the example as plain data."""
+        return {
+            "id": self.pair.id,
+            "question": self.pair.question,
+            "draft": self.pair.draft,
+            "gold": self.pair.gold,
+            "reason": self.fault.reason,
+            "repair": self.fault.repair or "",
+            "confirmed": self.fault.confirmed,
+        }
 
 
 @dataclass(slots=True)
@@ -37,7 +42,7 @@ class CodeCount:
     first: int = 0
     all: int = 0
     confirmed: int = 0
-    examples: list[dict[str, str]] = field(default_factory=list)
+    examples: list[Example] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -64,22 +69,16 @@ class Tally:
             count.confirmed += fault.confirmed is True
             if fault.code == UNKNOWN:
                 self.reasons[fault.reason] = self.reasons.get(fault.reason, 0) + 1
-            if len(count.examples) < EXAMPLES and all(e["id"] != pair.id for e in count.examples):
-                count.examples.append(
-                    {
-                        "id": pair.id,
-                        "draft": pair.draft,
-                        "gold": pair.gold,
-                        "reason": fault.reason,
-                        "repair": fault.repair or "",
-                    }
-                )
+            known = any(example.pair.id == pair.id for example in count.examples)
+            if len(count.examples) < EXAMPLES and not known:
+                count.examples.append(Example(pair, fault))
+
+    def ordered(self) -> list[tuple[str, CodeCount]]:
+        """Codes with their counts, commonest first."""
+        return sorted(self.codes.items(), key=lambda item: (-item[1].first, -item[1].all, item[0]))
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain data, commonest code first."""
-        ordered = sorted(
-            self.codes.items(), key=lambda item: (-item[1].first, -item[1].all, item[0])
-        )
         return {
             "drafts": self.drafts,
             "without_fault": self.right,
@@ -89,19 +88,25 @@ class Tally:
                     "first": c.first,
                     "all": c.all,
                     "confirmed": c.confirmed,
-                    "examples": c.examples,
+                    "examples": [example.to_json() for example in c.examples],
                 }
-                for code, c in ordered
+                for code, c in self.ordered()
             },
             "cannot_tell": dict(sorted(self.reasons.items(), key=lambda item: (-item[1], item[0]))),
         }
+
+    def headline(self) -> str:
+        """Return the totals in a line."""
+        return (
+            f"{self.drafts} drafts, {self.right} without a fault, "
+            f"{self.confirmed} with every fault confirmed"
+        )
 
     def to_text(self) -> str:
         """Return the page for people: a table, then the examples of each code."""
         data = self.to_json()
         lines = [
-            f"{self.drafts} drafts, {self.right} without a fault, "
-            f"{self.confirmed} with every fault confirmed",
+            self.headline(),
             "",
             f"{'code':24} {'first':>6} {'all':>6} {'confirmed':>10}",
         ]
@@ -117,53 +122,20 @@ class Tally:
         return "\n".join(lines)
 
 
-def read_pairs(path: Path) -> list[Pair]:
-    """Read drafts with golds: an artifact with attempts.jsonl, a JSONL file or a JSON list.
-
-    Rows whose ``outcome`` is ``correct`` and rows without a draft are passed over. Raises InputError
-    where a row has no gold.
-    """
-    rows: Iterable[Any]
-    if is_artifact(path):
-        rows = Artifact.open(path).read_jsonl("attempts.jsonl")
-    elif path.suffix == ".jsonl":
-        rows = (value for _, value in read_jsonl(path))
-    elif path.suffix == ".json":
-        try:
-            rows = loads(read_text(path))
-        except ValueError as error:
-            raise InputError(f"not JSON: {error}", where=str(path)) from error
-    else:
-        raise InputError(
-            "neither an artifact nor .jsonl nor .json",
-            where=str(path),
-            hint="give a folder that `collect` wrote, or rows with draft and gold",
-        )
-    pairs = []
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            raise InputError("a row is no object", where=f"{path}, row {number}")
-        if row.get("outcome") == "correct":
-            continue
-        draft = next((row[k] for k in _DRAFT if isinstance(row.get(k), str)), "")
-        gold = next((row[k] for k in _GOLD if isinstance(row.get(k), str)), None)
-        if gold is None:
-            raise InputError(
-                "no gold", where=f"{path}, row {number}", hint=f"one of {', '.join(_GOLD)}"
-            )
-        if draft.strip():
-            pairs.append(Pair(str(row.get("id", number)), draft, gold, str(row.get("graph", ""))))
-    return pairs
-
-
 def tally(
     pairs: Iterable[Pair],
     graph: Graph | None = None,
     schemas: Mapping[str, Schema] | Schema | None = None,
 ) -> Tally:
-    """Diagnose each pair. ``schemas``: one for all, or by graph name."""
+    """Diagnose each pair. ``schemas``: one for all, or by graph name.
+
+    With neither graph nor schema, what the run that made a row has found, and confirmed, stands.
+    """
     result = Tally()
     for pair in pairs:
+        if graph is None and schemas is None and pair.recorded is not None:
+            result.add(pair, list(pair.recorded))
+            continue
         schema = (
             schemas if schemas is None or isinstance(schemas, Schema) else schemas.get(pair.graph)
         )
