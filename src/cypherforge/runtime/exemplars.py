@@ -1,9 +1,52 @@
-"""Shape exemplars: skeletons that a question's words ask for (CypherGuard, section 3.2)."""
+"""Exemplars for a prompt: questions with their queries by wording, skeletons by key words."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
+from cypherforge.llm.base import Embedder
+from cypherforge.llm.embeddings import nearest
+from cypherforge.runtime.prompts import Exemplar
+
+#: CypherGuard, section 3.2: the three nearest questions.
+FEW_SHOT = 3
 _WORD = re.compile(r"[a-z]{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExemplarStore:
+    """Exemplars with the vectors of their questions, shape (n, d), rows normalised."""
+
+    exemplars: Sequence[Exemplar]
+    vectors: npt.NDArray[np.float32]
+    embedder: Embedder
+
+    @classmethod
+    def of(cls, exemplars: Sequence[Exemplar], embedder: Embedder) -> ExemplarStore | None:
+        """Embed the questions; None where there are none."""
+        if not exemplars:
+            return None
+        kept = list(exemplars)
+        return cls(kept, embedder.embed([e.question for e in kept]), embedder)
+
+    def choose(self, question: str, count: int = FEW_SHOT) -> list[Exemplar]:
+        """The nearest to a question, no query twice; the nearest stands last, next to the question."""
+        vector = self.embedder.embed([question])[0]
+        places = list(range(len(self.exemplars)))
+        ranked = nearest(self.vectors, [f"{i:08d}" for i in places], vector, count * 4)
+        chosen: list[Exemplar] = []
+        queries: set[str] = set()
+        for key, _ in ranked:
+            exemplar = self.exemplars[int(key)]
+            if exemplar.cypher not in queries and len(chosen) < count:
+                queries.add(exemplar.cypher)
+                chosen.append(exemplar)
+        return chosen[::-1]
 
 
 def by_keywords(question: str, keywords: Sequence[Sequence[str]], count: int) -> list[int]:

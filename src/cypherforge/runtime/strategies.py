@@ -19,6 +19,7 @@ from cypherforge.graph.render import render_schema
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatModel, ChatRequest, Message
 from cypherforge.runtime.draft import Draft, draft
+from cypherforge.runtime.guarded import open_guarded
 from cypherforge.runtime.pipeline import Answer, Outcome
 from cypherforge.runtime.prompts import Exemplar, zero_shot_request
 from cypherforge.runtime.trace import Trace
@@ -28,6 +29,9 @@ from cypherforge.validators.readonly import check_read_only
 STRATEGIES: dict[str, str] = {
     "zero-shot": "the frozen prompt (schema with directions, question), no fix, no retry",
     "naive-retry": "zero-shot, then up to 3 repairs that see the raw error or that no row came",
+    "cypherguard": "the paper's parts: rules and exemplars, schema fixes, execution loop",
+    "vote": "five drafts under the schema's grammar, grouped by what they return",
+    "full": "all parts that pay: grounding, exemplars, grammar, vote, fixes, loop",
 }
 
 #: CypherGuard, section 3.2: L, the repairs that a question may cost.
@@ -215,7 +219,23 @@ def _raw_retry(repairs: int) -> Callable[[str, Setting], Strategy]:
     return make
 
 
+def _guarded(name: str, setting: Setting) -> Strategy:
+    return open_guarded(
+        name,
+        graph=setting.graph,
+        model=setting.model,
+        schema=setting.schema,
+        bundle=setting.bundle,
+        exemplars=setting.exemplars,
+        seed=setting.seed,
+        **setting.options,
+    )
+
+
 _MAKERS: dict[str, Callable[[str, Setting], Strategy]] = {
     "zero-shot": _raw_retry(0),
     "naive-retry": _raw_retry(REPAIRS),
+    "cypherguard": _guarded,
+    "vote": _guarded,
+    "full": _guarded,
 }

@@ -1,0 +1,256 @@
+"""Strategies with parts around the model: CypherGuard as the paper has it, the vote, and ``full``.
+
+Every part can be left out by its name (``parts_off``), so that each can be measured.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cypherforge.artifacts.bundle import Bundle
+from cypherforge.core.errors import InputError, UsageError
+from cypherforge.core.files import digest
+from cypherforge.core.paths import cache_folder
+from cypherforge.graph.base import Graph
+from cypherforge.graph.narrow import narrow
+from cypherforge.graph.render import render_schema
+from cypherforge.graph.schema import Schema
+from cypherforge.graph.value_index import ValueIndex
+from cypherforge.llm.base import ChatModel, ChatRequest, Embedder
+from cypherforge.llm.specs import open_embedder
+from cypherforge.rules.model import Rule
+from cypherforge.rules.select import applicable
+from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
+from cypherforge.runtime.fixes import Fix, FixLiterals, RepairDialect, schema_fixes
+from cypherforge.runtime.literals import question_notes
+from cypherforge.runtime.loop import ExecutionLoop
+from cypherforge.runtime.pipeline import Answer
+from cypherforge.runtime.prompts import Exemplar, draft_request
+from cypherforge.runtime.schema_grammar import schema_grammar
+from cypherforge.runtime.session import CALLS, Session, open_session
+from cypherforge.runtime.trace import Listener
+from cypherforge.runtime.vote import Vote
+from cypherforge.validators.gate import dialect_of
+
+#: What can be left out, and what each is.
+PARTS: dict[str, str] = {
+    "rules": "the bundle's rules in the prompt",
+    "exemplars": "three questions with their queries in the prompt",
+    "shapes": "two skeletons in the prompt",
+    "grounding": "stored values that the question names, in the prompt",
+    "narrow": "the schema cut to the question where it is long",
+    "grammar": "drafts bound to the schema's grammar",
+    "vote": "five drafts, grouped by result",
+    "dialect": "words of SQL and of older Cypher rewritten",
+    "rel_types": "FixRelTypes",
+    "directions": "AlignDirections",
+    "self_loops": "RedirectSelfLoops",
+    "literals": "literals written as they are stored",
+    "loop": "the execution loop",
+    "flip": "tier 1 of the loop: open arrows reversed",
+    "notes": "literal grounding in the correction prompt",
+}
+#: Which parts each strategy has.
+PROFILES: dict[str, frozenset[str]] = {
+    "cypherguard": frozenset(
+        ["rules", "exemplars", "shapes", "rel_types", "directions", "self_loops", "loop", "flip"]
+        + ["notes"]
+    ),
+    "vote": frozenset(["grammar", "vote", "dialect", "rel_types", "directions", "self_loops"]),
+    "full": frozenset(PARTS) - {"shapes"},
+}
+#: A schema of at most so many tokens is shown whole: what many questions share is read once.
+WHOLE_SCHEMA = 900
+SHAPES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Prompter:
+    """Builds the request of a draft from the parts that are on."""
+
+    schema: Schema
+    rules: tuple[Rule, ...] = ()
+    bundle: Bundle | None = None
+    store: ExemplarStore | None = None
+    index: ValueIndex | None = None
+    shapes: bool = False
+    narrowed: bool = False
+    grammar: bool = False
+    _grammars: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def request(self, session: Session) -> ChatRequest:
+        """The request for one question; what it shows is told in the trace."""
+        question = session.question
+        notes = question_notes(question, self.index) if self.index is not None else []
+        schema, text = self.shown_schema(question, notes)
+        if notes:
+            text += "\n\nValues that the question names, as the database stores them:\n"
+            text += "\n".join(notes)
+        rules = applicable(list(self.rules), self.schema, question)
+        exemplars = self.store.choose(question) if self.store is not None else []
+        shapes: list[str] = []
+        if self.shapes and self.bundle is not None:
+            bank = self.bundle.shapes
+            chosen = by_keywords(question, [s.keywords for s in bank], SHAPES)
+            shapes = [bank[i].cypher for i in chosen]
+        request = draft_request(
+            text,
+            question,
+            rules=[rule.prompt_text() for rule in rules],
+            shapes=shapes,
+            exemplars=exemplars,
+        )
+        session.trace.add(
+            "prompt",
+            "\n".join(notes) or "no stored value is named",
+            rules=[rule.id for rule in rules],
+            exemplars=[e.question for e in exemplars],
+            shapes=shapes,
+        )
+        if self.grammar:
+            request = replace(request, grammar=self.gbnf(schema))
+        return request
+
+    def shown_schema(self, question: str, notes: Sequence[str]) -> tuple[Schema, str]:
+        """The schema that the prompt shows, whole unless it is long and narrowing is on."""
+        rendering = render_schema(self.schema)
+        if not self.narrowed or rendering.tokens <= WHOLE_SCHEMA:
+            return self.schema, rendering.text
+        places = []
+        if self.index is not None:
+            mentions = self.index.mentions(question)
+            places = [hit.place for mention in mentions for hit in mention.hits]
+        smaller = narrow(self.schema, question, values=places, hops=1).schema
+        return smaller, render_schema(smaller).text
+
+    def gbnf(self, schema: Schema) -> str:
+        """The grammar of the shown schema, made once."""
+        key = schema.digest
+        if key not in self._grammars:
+            self._grammars[key] = schema_grammar(schema, fenced=True).gbnf()
+        return self._grammars[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Draft (one, or a vote), fix, execute, correct."""
+
+    name: str
+    graph: Graph
+    model: ChatModel
+    prompter: Prompter
+    fixes: tuple[Fix, ...] = ()
+    vote: Vote | None = None
+    loop: ExecutionLoop | None = None
+    max_calls: int = CALLS
+
+    def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
+        """Answer one question; ``listener`` sees each step. Raises only the environment's faults."""
+        if not question.strip():
+            raise UsageError("the question is empty", hint="ask something in quotes")
+        session = open_session(
+            question, self.model, self.graph, self.fixes, self.max_calls, listener
+        )
+        request = self.prompter.request(session)
+        if self.vote is not None:
+            held = self.vote.run(session, request)
+            if held is None:
+                return session.answer(None, "no draft held a query")
+        else:
+            drafted = session.draft(request, "draft")
+            if drafted.query is None:
+                return session.answer(None, f"no query in the answer: {drafted.reason}")
+            held = session.run(session.fix(drafted.query), drafted.parameters)
+        if self.loop is not None:
+            held = self.loop.run(session, held)
+        return session.answer(held)
+
+
+def open_guarded(
+    name: str,
+    *,
+    graph: Graph,
+    model: ChatModel,
+    schema: Schema,
+    bundle: str | Path | Bundle | None = None,
+    exemplars: Sequence[Exemplar] | None = None,
+    seed: int = 0,
+    parts_off: Collection[str] = (),
+    parts_on: Collection[str] = (),
+    max_calls: int = CALLS,
+    embedder: Embedder | None = None,
+) -> Guarded:
+    """Open ``cypherguard``, ``vote`` or ``full`` without ``parts_off`` and with ``parts_on``.
+
+    ``exemplars`` (of the target graph, for instance) are taken instead of the bundle's. Raises
+    UsageError for an unknown part.
+    """
+    unknown = sorted({*parts_off, *parts_on} - set(PARTS))
+    if unknown:
+        raise UsageError(f"no part {unknown[0]!r}", hint=f"there are {', '.join(PARTS)}")
+    on = (PROFILES[name] | set(parts_on)) - set(parts_off)
+    loaded = bundle if isinstance(bundle, Bundle) else None
+    if loaded is None and bundle is not None:
+        loaded = Bundle.load(bundle)
+    index = shared_index(graph, schema) if on & {"grounding", "literals"} else None
+    prompter = Prompter(
+        schema,
+        rules=_kept(loaded) if "rules" in on else (),
+        bundle=loaded,
+        store=_store(loaded, exemplars, embedder) if "exemplars" in on else None,
+        index=index if "grounding" in on else None,
+        shapes="shapes" in on,
+        narrowed="narrow" in on,
+        grammar="grammar" in on,
+    )
+    fixes: list[Fix] = []
+    if "dialect" in on:
+        fixes.append(RepairDialect(dialect_of(graph), schema.names()))
+    fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
+    if "literals" in on and index is not None:
+        fixes.append(FixLiterals(schema, index))
+    loop = None
+    if "loop" in on:
+        text = render_schema(schema).text
+        loop = ExecutionLoop(schema, text, index, flip="flip" in on, notes="notes" in on)
+    vote = Vote(seed=seed) if "vote" in on else None
+    return Guarded(name, graph, model, prompter, tuple(fixes), vote, loop, max_calls)
+
+
+def _kept(bundle: Bundle | None) -> tuple[Rule, ...]:
+    rows = (Rule.model_validate(row) for row in bundle.rules) if bundle is not None else ()
+    return tuple(rule for rule in rows if rule.evidence is None or rule.evidence.verdict == "kept")
+
+
+def _store(
+    bundle: Bundle | None, exemplars: Sequence[Exemplar] | None, embedder: Embedder | None
+) -> ExemplarStore | None:
+    if exemplars is not None:
+        return ExemplarStore.of(exemplars, embedder or open_embedder("wordllama"))
+    if bundle is not None and bundle.exemplars:
+        pairs = [Exemplar(e.question, e.cypher) for e in bundle.exemplars]
+        opened = embedder or open_embedder(bundle.embedder)
+        return ExemplarStore(pairs, bundle.embeddings, opened)
+    return None
+
+
+_indexes: dict[str, ValueIndex] = {}
+_lock = threading.Lock()
+
+
+def shared_index(graph: Graph, schema: Schema) -> ValueIndex:
+    """The value index of a graph, read once for a state of its data and kept in the cache folder."""
+    key = digest(f"{graph.uri}\0{graph.fingerprint()}").removeprefix("sha256:")[:24]
+    with _lock:
+        if key not in _indexes:
+            folder = cache_folder() / "values" / key
+            try:
+                index = ValueIndex.load(folder)
+            except InputError:
+                index = ValueIndex.build(graph, schema)
+                index.save(folder)
+            _indexes[key] = index
+        return _indexes[key]

@@ -1,0 +1,234 @@
+"""Literal grounding: which stored value a query's literal means (CypherGuard, section 3.4).
+
+A **binding** says which value a query expects on which property of which labels. The paper probes
+the database, exactly and then for the longest word; a value index, where there is one, answers the
+same from memory and finds other spellings too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from cypherforge.core.errors import QueryError
+from cypherforge.cypher import ast
+from cypherforge.cypher.bindings import Bindings, Entity, resolve
+from cypherforge.cypher.names import quote_name, quote_string
+from cypherforge.graph.base import Graph
+from cypherforge.graph.schema import Schema
+from cypherforge.graph.value_index import ValueIndex
+
+#: Bindings looked at a query, probes of each, candidates shown: the paper's numbers.
+BINDINGS, CANDIDATES = 3, 3
+_FOLDED = ("tolower", "lower", "toupper", "upper")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """``value`` is expected under ``key`` of one of ``owners`` (all labels: none is written).
+
+    ``exact``: compared as it is, not folded to one case. ``sole``: no other value of the query
+    depends on where this one's key is written. ``name`` is the key's place, ``literal`` the value's.
+    """
+
+    owners: tuple[str, ...]
+    key: str
+    value: str | int | float
+    literal: ast.Expression
+    name: ast.Name | None
+    exact: bool
+    sole: bool = True
+    relationship: bool = False
+
+
+def bindings_of(query: ast.Query, schema: Schema) -> list[Binding]:
+    """The bindings of a query, in source order: inline maps, equalities, IN, folded comparisons."""
+    bindings = resolve(query)
+    found: list[Binding] = []
+    for entity in bindings.entities:
+        for node in entity.nodes:
+            properties = getattr(node, "properties", None)
+            if isinstance(properties, ast.MapLiteral):
+                for entry in properties.entries:
+                    found += _binding(schema, entity, entry.key, entry.value, exact=True)
+    for node in query.walk():
+        if isinstance(node, ast.Binary):
+            found += _compared(schema, bindings, node)
+    return sorted(found, key=lambda b: b.literal.span)
+
+
+def _compared(schema: Schema, bindings: Bindings, node: ast.Binary) -> Iterator[Binding]:
+    if node.op == "IN" and isinstance(node.right, ast.ListLiteral):
+        access, exact = _access(node.left)
+        entity = _entity(bindings, access)
+        if access is not None and entity is not None:
+            for item in node.right.items:
+                only = len(node.right.items) == 1
+                yield from _binding(schema, entity, access.key, item, exact=exact, sole=only)
+    elif node.op == "=":
+        for one, other in ((node.left, node.right), (node.right, node.left)):
+            access, exact = _access(one)
+            entity = _entity(bindings, access)
+            if access is not None and entity is not None:
+                literal, folded = _unfolded(other)
+                exact = exact and not folded
+                yield from _binding(schema, entity, access.key, literal, exact=exact)
+
+
+def _access(node: ast.Expression) -> tuple[ast.PropertyAccess | None, bool]:
+    """The property read, and whether it is read as stored, not folded to one case."""
+    inner, folded = _unfolded(node)
+    return (inner if isinstance(inner, ast.PropertyAccess) else None), not folded
+
+
+def _unfolded(node: ast.Expression) -> tuple[ast.Expression, bool]:
+    if isinstance(node, ast.FunctionCall) and node.lower_name in _FOLDED and len(node.args) == 1:
+        return node.args[0], True
+    return node, False
+
+
+def _entity(bindings: Bindings, access: ast.PropertyAccess | None) -> Entity | None:
+    if access is None or not isinstance(access.subject, ast.Variable):
+        return None
+    return bindings.of(access.subject)
+
+
+def _binding(
+    schema: Schema,
+    entity: Entity,
+    key: ast.Name,
+    value: ast.Expression,
+    *,
+    exact: bool,
+    sole: bool = True,
+) -> Iterator[Binding]:
+    if entity.kind not in ("node", "relationship"):
+        return
+    if not isinstance(value, ast.StringLiteral | ast.IntegerLiteral | ast.FloatLiteral):
+        return
+    relationship = entity.kind == "relationship"
+    known = schema.types if relationship else schema.labels
+    owners = tuple(sorted(entity.names & set(known))) or tuple(known)
+    yield Binding(owners, key.name, value.value, value, key, exact, sole, relationship)
+
+
+# ---------------------------------------------------------------- notes for the correction prompt
+
+
+def grounding_notes(
+    query: ast.Query,
+    schema: Schema,
+    *,
+    graph: Graph,
+    index: ValueIndex | None = None,
+    count_probe: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """What the database says of the literals of a query that found nothing, a sentence each.
+
+    Looks at three bindings, probes each at most twice; ``count_probe`` is called for every query
+    sent. Literals that are stored as written give no note.
+    """
+    notes: list[str] = []
+    for binding in bindings_of(query, schema)[:BINDINGS]:
+        if index is not None and isinstance(binding.value, str):
+            note = _from_index(binding, index)
+        else:
+            note = _from_graph(binding, graph, count_probe)
+        if note:
+            notes.append(note)
+    return notes
+
+
+def _shown(binding: Binding) -> str:
+    owner = binding.owners[0] if len(binding.owners) == 1 else "any label"
+    return f"{owner}.{binding.key}"
+
+
+def _note(binding: Binding, candidates: list[str]) -> str:
+    if candidates:
+        stored = ", ".join(repr(c) for c in candidates)
+        return (
+            f"{binding.value!r} is not stored in {_shown(binding)}. Stored values are: {stored}. "
+            "Copy one of them exactly."
+        )
+    return (
+        f"{binding.value!r} is not stored in {_shown(binding)}, nor anything like it. "
+        "Use another property or another label."
+    )
+
+
+def _from_index(binding: Binding, index: ValueIndex) -> str:
+    value = str(binding.value)
+    held = [index.holds(owner, binding.key, value) for owner in binding.owners]
+    if any(h is True for h in held) or all(h is None for h in held):
+        return ""
+    hits = [
+        h for o in binding.owners for h in index.find(value, owner=o, name=binding.key, limit=3)
+    ]
+    hits.sort(key=lambda hit: -hit.score)
+    near = list(dict.fromkeys(h.value for h in hits))[:CANDIDATES]
+    elsewhere = [h for h in index.find(value, limit=5, least=100.0) if h.place != _shown(binding)]
+    note = _note(binding, near)
+    if elsewhere:
+        places = ", ".join(
+            f"(:{h.owner} {{{h.name}: {h.value!r}}})"
+            for h in elsewhere[:CANDIDATES]
+            if not h.relationship
+        )
+        if places:
+            note += f" It is stored as {places}."
+    return note
+
+
+def _from_graph(binding: Binding, graph: Graph, count_probe: Callable[[], None]) -> str:
+    name = quote_name(binding.key)
+    sole = quote_name(binding.owners[0]) if len(binding.owners) == 1 else ""
+    label = f":{sole}" if sole else ""
+    match = f"()-[n{label}]->()" if binding.relationship else f"(n{label})"
+    try:
+        count_probe()
+        exact = f"MATCH {match} WHERE n.{name} = $value RETURN 1 AS found LIMIT 1"
+        if graph.run(exact, {"value": binding.value}).rows:
+            return ""
+        if not isinstance(binding.value, str):
+            return _note(binding, [])
+        words = _WORD.findall(binding.value)
+        if not words:
+            return _note(binding, [])
+        count_probe()
+        longest = max(words, key=len)
+        like = (
+            f"MATCH {match} WHERE toLower(toString(n.{name})) CONTAINS toLower($word) "
+            f"RETURN DISTINCT n.{name} AS value ORDER BY value LIMIT {CANDIDATES}"
+        )
+        rows = graph.run(like, {"word": longest}).rows
+    except QueryError:
+        return ""
+    return _note(binding, [str(row[0]) for row in rows])
+
+
+# ---------------------------------------------------------------- question grounding
+
+
+def question_notes(question: str, index: ValueIndex, *, most: int = 6) -> list[str]:
+    """What stored values a question names, each as the pattern that finds it.
+
+    One line a place: ``(:Country {name: 'Germany'})``. A value stored under more than three places
+    says nothing of where it belongs, so it is left out.
+    """
+    lines: list[str] = []
+    for mention in index.mentions(question):
+        exact = [hit for hit in mention.hits if hit.match in ("exact", "normalised")]
+        if len(exact) > 3:
+            continue
+        for hit in exact:
+            entry = f"{quote_name(hit.name)}: {quote_string(hit.value)}"
+            owner = quote_name(hit.owner)
+            line = (
+                f"()-[:{owner} {{{entry}}}]->()" if hit.relationship else f"(:{owner} {{{entry}}})"
+            )
+            if line not in lines:
+                lines.append(line)
+    return lines[:most]

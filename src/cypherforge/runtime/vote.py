@@ -1,0 +1,134 @@
+"""The execution vote: several drafts, grouped by what they return; the largest group answers.
+
+One draft is greedy, the others are sampled. Groups with rows go before groups whose only row holds
+nothing (a count of 0), those before no rows, and a draft that fails has no vote. Among groups of one
+size the one that holds the earlier draft wins, so that the greedy one decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cypherforge.graph.compare import same_rows
+from cypherforge.llm.base import ChatRequest
+from cypherforge.runtime.session import Attempt, Session
+
+DRAFTS = 5
+TEMPERATURE = 0.8
+#: Drafts asked for at first: if they agree on rows, the others could not change the answer.
+FIRST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Drafts that return the same; ``members`` are their numbers."""
+
+    attempt: Attempt
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """Draws drafts of one request and returns the attempt that most of them agree with."""
+
+    drafts: int = DRAFTS
+    temperature: float = TEMPERATURE
+    seed: int = 0
+
+    def run(self, session: Session, request: ChatRequest) -> Attempt | None:
+        """The winner; None if no draft held a query. Stops early once the leader cannot be beaten."""
+        attempts: list[tuple[int, Attempt]] = []
+        while (due := self.next_wave(session, attempts)) is not None:
+            begin, count = due
+            for number, attempt in self.wave(session, request, begin, count):
+                if attempt is not None:
+                    attempts.append((number, attempt))
+        groups = grouped(attempts)
+        if not groups:
+            return None
+        self.tell(session, groups)
+        return groups[0].attempt
+
+    def next_wave(
+        self, session: Session, attempts: Sequence[tuple[int, Attempt]]
+    ) -> tuple[int, int] | None:
+        """Number of the next draft and how many to draw; None when the vote is decided."""
+        asked = session.calls
+        most = min(self.drafts, session.max_calls)
+        if asked >= most:
+            return None
+        if asked == 0:
+            return 0, min(FIRST, most)
+        groups = grouped(attempts)
+        if groups and groups[0].attempt.rank == 3:
+            second = len(groups[1].members) if len(groups) > 1 else 0
+            if len(groups[0].members) > second + (most - asked):
+                return None
+        return asked, most - asked
+
+    def wave(
+        self, session: Session, request: ChatRequest, begin: int, count: int
+    ) -> list[tuple[int, Attempt | None]]:
+        """Draw, fix and run some drafts; None where an answer held no query."""
+        numbers = range(begin, begin + count)
+        requests = [self.sampled(request, number) for number in numbers]
+        details = [{"draft": number, "temperature": r.temperature} for number, r in
+                   zip(numbers, requests, strict=True)]  # fmt: skip
+        found: list[tuple[int, Attempt | None]] = []
+        ran: dict[str, Attempt] = {}
+        drafts = session.drafts(requests, "draft", details)
+        for number, drafted in zip(numbers, drafts, strict=True):
+            if drafted.query is None:
+                found.append((number, None))
+                continue
+            query = session.fix(drafted.query)
+            if query not in ran:
+                ran[query] = session.run(query, drafted.parameters)
+            found.append((number, ran[query]))
+        return found
+
+    def sampled(self, request: ChatRequest, number: int) -> ChatRequest:
+        """The request of one draft: the first greedy, the others sampled with seeds of their own."""
+        if number == 0:
+            return request
+        return replace(
+            request, temperature=self.temperature, seed=self.seed * 1000 + number, sample=number
+        )
+
+    def tell(self, session: Session, groups: Sequence[Group]) -> None:
+        """Trace how many drafts stand for which result."""
+        shown = [
+            f"{len(group.members)} of {sum(len(g.members) for g in groups)}: "
+            f"{group.attempt.error or _rows(group.attempt)}"
+            for group in groups
+        ]
+        session.trace.add(
+            "vote", "\n".join(shown), groups=[list(group.members) for group in groups]
+        )
+
+
+def grouped(attempts: Sequence[tuple[int, Attempt]]) -> list[Group]:
+    """The attempts grouped by result, the winner first. Failed ones stay alone, at the end."""
+    groups: list[Group] = []
+    for number, attempt in attempts:
+        for place, group in enumerate(groups):
+            if _agree(group.attempt, attempt):
+                groups[place] = Group(group.attempt, (*group.members, number))
+                break
+        else:
+            groups.append(Group(attempt, (number,)))
+    return sorted(groups, key=lambda g: (-g.attempt.rank, -len(g.members), g.members[0]))
+
+
+def _agree(a: Attempt, b: Attempt) -> bool:
+    if a.query == b.query:
+        return True
+    if a.result is None or b.result is None:
+        return False
+    return same_rows(a.result, b.result) is True
+
+
+def _rows(attempt: Attempt) -> str:
+    count = len(attempt.result.rows) if attempt.result else 0
+    return f"{count} row" if count == 1 else f"{count} rows"
