@@ -14,6 +14,7 @@ from cypherforge.core.cli_support import RootGroup, lazy_group, new_app
 GROUPS = {
     "artifacts": "Look at the artifacts that stages write.",
     "bundle": "Rule bundles: the one file that the runtime loads.",
+    "eval": "Evaluate strategies: run a matrix, report, compare.",
     "gate": "Is a query safe, and does it fit the schema.",
     "graph": "Graphs: look at one, move one into files or a server.",
     "rules": "Rules: list, write, check, prove.",
@@ -52,6 +53,10 @@ COMMANDS = {
         "cypherforge.diagnosis.commands:diagnose_command",
         "Which faults a draft has against its gold, or count those of an artifact.",
     ),
+    "eval run": (
+        "cypherforge.evaluation.commands:run_command",
+        "Run strategies, models and graphs; score; report.",
+    ),
     "graph info": ("cypherforge.graph.commands:show_graph", "What a graph is and holds."),
     "graph export": (
         "cypherforge.graph.commands:export_graph_command",
@@ -72,6 +77,10 @@ COMMANDS = {
     "schema diff": (
         "cypherforge.graph.commands:diff_schemas_command",
         "Say what two schemas declare differently.",
+    ),
+    "schema grammar": (
+        "cypherforge.runtime.commands:grammar_command",
+        "Print the grammar of the queries that a schema allows (GBNF, Lark).",
     ),
     "doctor": (
         "cypherforge.runtime.doctor:doctor",

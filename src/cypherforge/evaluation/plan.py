@@ -201,7 +201,10 @@ def choose(examples: Iterable[Example], count: int, seed: int = 0) -> tuple[Exam
 
 
 def cut(dataset: Dataset, *, each: int | None, limit: int | None, seed: int = 0) -> Dataset:
-    """At most ``each`` questions of each graph and ``limit`` in all; true-empty ones by themselves."""
+    """At most ``each`` questions of each graph and ``limit`` in all.
+
+    ``each`` counts true-empty questions by themselves; of ``limit`` they keep their share.
+    """
     examples = list(dataset.examples)
     if each is not None:
         kept: list[Example] = []
@@ -211,7 +214,11 @@ def cut(dataset: Dataset, *, each: int | None, limit: int | None, seed: int = 0)
                 kept += choose(group, each, seed)
         examples = kept
     if limit is not None and limit < len(examples):
-        examples = list(choose(examples, limit, seed))
+        share = round(limit * sum(map(_empty, examples)) / len(examples))
+        examples = [
+            *choose((e for e in examples if not _empty(e)), limit - share, seed),
+            *choose((e for e in examples if _empty(e)), share, seed),
+        ]
     return Dataset(dataset.name, tuple(examples), dataset.problems)
 
 

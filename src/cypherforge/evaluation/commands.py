@@ -1,0 +1,264 @@
+"""Commands: ``eval run``, ``report``, ``compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cypherforge.artifacts.run_folder import RunFolder
+from cypherforge.core.cli_support import (
+    ColumnsOption,
+    DatabaseOption,
+    DryRunOption,
+    ExcludeOption,
+    FreshOption,
+    JsonOption,
+    LimitOption,
+    NoValuesOption,
+    OutOption,
+    SeedOption,
+    UserOption,
+)
+from cypherforge.core.console import echo, echo_json, format_table
+from cypherforge.core.datasets import parse_columns
+from cypherforge.core.errors import UsageError
+from cypherforge.core.progress import ConsoleProgress
+from cypherforge.evaluation.matrix import projected, run_matrix
+from cypherforge.evaluation.opening import EXAMPLE, Opening, example_file, open_services
+from cypherforge.evaluation.plan import (
+    Matrix,
+    Settings,
+    cut,
+    graph_specs,
+    load_questions,
+    options_digest,
+    read_matrix,
+)
+from cypherforge.evaluation.summary import Run, summarise
+
+GraphsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--graph", help="Where questions run: a spec, or NAME=SPEC for each graph of the dataset."
+    ),
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="openai:NAME, anthropic:NAME, NAME@URL, scripted:FILE, recorded:FILE; may be repeated.",
+    ),
+]
+DatasetsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--dataset", help="File or folder of question-Cypher pairs; may be repeated."),
+]
+StrategiesOption = Annotated[
+    list[str] | None,
+    typer.Option("--strategy", help="Names, with commas between them: zero-shot,naive-retry."),
+]
+TrueEmptyOption = Annotated[
+    list[Path] | None,
+    typer.Option("--true-empty", help="Questions whose right answer is no row."),
+]
+MatrixOption = Annotated[
+    Path | None, typer.Option("--matrix", help="A TOML file that says all of this.")
+]
+EachOption = Annotated[
+    int | None, typer.Option("--each", min=1, help="Take only so many questions of each graph.")
+]
+SeedsOption = Annotated[
+    str | None, typer.Option("--seeds", help="Seeds of the arms, with commas between them.")
+]
+CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Budget: model calls.")]
+TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Budget: tokens.")]
+MoneyOption = Annotated[float | None, typer.Option("--max-money", help="Budget: US dollars.")]
+PriceOption = Annotated[
+    list[str] | None,
+    typer.Option("--price", help="MODEL=PROMPT,COMPLETION in dollars per million tokens."),
+]
+RecordOption = Annotated[
+    Path | None, typer.Option("--record", help="Add every answer to this recording.")
+]
+WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Questions at once.")]
+TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds a query may take.")]
+
+
+def run_command(
+    name: Annotated[str | None, typer.Argument(help="example: the one that comes along.")] = None,
+    dataset: DatasetsOption = None,
+    graph: GraphsOption = None,
+    model: ModelsOption = None,
+    strategy: StrategiesOption = None,
+    matrix: MatrixOption = None,
+    true_empty: TrueEmptyOption = None,
+    columns: ColumnsOption = None,
+    each: EachOption = None,
+    limit: LimitOption = None,
+    seed: SeedOption = 0,
+    seeds: SeedsOption = None,
+    out: OutOption = None,
+    bundle: Annotated[
+        str, typer.Option("--bundle", help="Rule bundle of strategies that take one.")
+    ] = "",
+    record: RecordOption = None,
+    workers: WorkersOption = 2,
+    timeout: TimeoutOption = 15.0,
+    user: UserOption = None,
+    database: DatabaseOption = None,
+    exclude: ExcludeOption = None,
+    no_values: NoValuesOption = False,
+    no_psjs: Annotated[
+        bool, typer.Option("--no-psjs", help="Leave out PSJS, which runs two more queries.")
+    ] = False,
+    max_calls: CallsOption = None,
+    max_tokens: TokensOption = None,
+    max_money: MoneyOption = None,
+    price: PriceOption = None,
+    dry_run: DryRunOption = False,
+    fresh: FreshOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Run strategies × models × graphs, score, and write a report.
+
+    Started again it goes on where it was. `--matrix FILE` reads a TOML file; options win over it.
+    """
+    if name not in (None, EXAMPLE):
+        raise UsageError(f"no such example: {name!r}", hint="eval run example, or --dataset PATH")
+    given = read_matrix(matrix) if matrix is not None else Settings()
+    if name == EXAMPLE:
+        dataset = dataset or [example_file("questions.jsonl")]
+        graph = graph or [EXAMPLE]
+        true_empty = true_empty or [example_file("true_empty.jsonl")]
+    plan = Matrix(
+        _names(strategy) or given.strategies or ("zero-shot",),
+        tuple(model or given.models),
+        _seeds(seeds) or given.seeds or (seed,),
+    )
+    plan.check()
+    progress = ConsoleProgress()
+    loaded = load_questions(
+        dataset or given.dataset,
+        true_empty or given.true_empty,
+        columns=parse_columns(columns or ()),
+    )
+    for problem in loaded.problems[:5]:
+        progress.warn(f"{problem}; {'kept' if problem.kept else 'set aside'}")
+    asked = cut(loaded, each=each or given.each, limit=limit or given.limit, seed=seed)
+    specs = graph_specs(graph or given.graphs, asked.graphs)
+    how = Opening(
+        workers=workers,
+        timeout=timeout,
+        user=user,
+        database=database,
+        # Rows cannot be told apart by property once they are computed: hold all of them back.
+        values=not no_values and not exclude,
+        provenance=not no_psjs,
+        bundle=bundle or given.bundle,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_money=max_money,
+        prices=tuple(price or ()),
+        record=record,
+    )
+    remembered = {
+        "dataset": options_digest(asked),
+        "graph": specs,
+        "arms": [[a.strategy, a.model, a.seed] for a in plan.arms],
+        "bundle": how.bundle,
+        "timeout": timeout,
+        "values": how.values,
+        "psjs": how.provenance,
+    }
+    with open_services(specs, plan.models, progress, how) as (services, meter):
+        if dry_run:
+            schemas = {graph_name: g.schema() for graph_name, g in services.graphs.items()}
+            _say_plan(projected(asked, plan, schemas, services.prices), json)
+            return
+        folder = out or Path("runs") / f"eval-{asked.name}"
+        with RunFolder(folder, remembered, fresh=fresh) as run:
+            run_matrix(run, asked, plan, services)
+        finished = Run.open(folder)
+        summary = summarise(finished, seed=seed)
+    if json:
+        echo_json({**door(summary), "out": str(folder), "usage": meter.to_json()})
+        return
+    echo(arms_table(summary))
+
+
+def door(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary with ``strategies``: per strategy the figures that scripts rely on.
+
+    Where a strategy ran with several models or seeds, its key is the arm's whole name.
+    """
+    arms = summary["arms"]
+    names = [arm["strategy"] for arm in arms]
+    fields = ("n", "ex", "low", "high", "executable", "empty", "error", "calls", "tokens")
+    strategies = {
+        arm["strategy"] if names.count(arm["strategy"]) == 1 else arm["id"]: {
+            field: arm[field] for field in (*fields, "seconds")
+        }
+        for arm in arms
+    }
+    return {"strategies": strategies, **summary}
+
+
+def arms_table(summary: dict[str, Any]) -> str:
+    """Arms for the terminal."""
+    rows = [
+        [
+            arm["id"],
+            str(arm["n"]),
+            percent(arm["ex"]),
+            f"{percent(arm['low'])} – {percent(arm['high'])}",
+            percent(arm["executable"]),
+            str(arm["empty"]),
+            str(arm["error"]),
+            str(arm["calls"]),
+            str(arm["tokens"]),
+            "?" if arm["money"] is None else f"{arm['money']:.4f}",
+            str(arm["database"]),
+            "" if arm["seconds"] is None else f"{arm['seconds']:.1f}",
+        ]
+        for arm in summary["arms"]
+    ]
+    columns = "arm n EX 95% executable empty error calls tokens USD queries seconds".split()
+    return format_table(columns, rows)
+
+
+def percent(share: float | None) -> str:
+    """A share for people."""
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _say_plan(plan: dict[str, Any], json: bool) -> None:
+    if json:
+        echo_json(plan)
+        return
+    echo(f"{plan['questions']} questions, {len(plan['arms'])} arms, {plan['trials']} trials")
+    for name, count in plan["graphs"].items():
+        echo(f"  {name}: {count}")
+    for row in plan["models"]:
+        money = "price unknown, see --price" if row["money"] is None else f"{row['money']} USD"
+        echo(
+            f"{row['model']}: {row['drafts']} drafts shared by all arms that need them "
+            f"({row['drafts_if_nothing_is_shared']} if none were), some "
+            f"{row['prompt_tokens']} + {row['completion_tokens']} tokens, {money}; "
+            "repairs come on top"
+        )
+
+
+def _names(texts: list[str] | None) -> tuple[str, ...]:
+    names = [part.strip() for text in texts or () for part in text.split(",")]
+    return tuple(name for name in names if name)
+
+
+def _seeds(text: str | None) -> tuple[int, ...]:
+    if not text:
+        return ()
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"not seeds: {text!r}", hint="--seeds 0,1,2") from None
