@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 
 from cypherforge.core.errors import UsageError
+from cypherforge.graph.connect import connect
 from cypherforge.graph.formats import FORMATS
+from cypherforge.graph.introspect import introspect
 from cypherforge.graph.narrow import narrow, restrict
 from cypherforge.graph.policy import ValuePolicy
 from cypherforge.graph.render import compact, estimate_tokens, render_schema
@@ -68,6 +70,69 @@ def test_compact_is_labels_then_whole_arrows_sorted_and_quoted_where_needed() ->
         "(:Hash)-[:A]->(:Case)\n"
         "(:Tools)-[:`has part` {since: DATE}]->(:Hash)"
     )
+
+
+def crewed(*, crew: int = 3, both: int = 3, sampled: bool = False) -> Schema:
+    """Some of 10 persons are crew, who alone serve on a ship; all may own one."""
+    return Schema.build(
+        [
+            Label("Person", (Property("name"),), 10),
+            Label("Crew", (Property("name"), Property("rank")), crew),
+            Label("Ship", (), 2),
+        ],
+        [RelType("OWNS", (), 4), RelType("SERVES_ON", (), 3)],
+        [
+            Pattern("Person", "OWNS", "Ship", 4),
+            Pattern("Crew", "OWNS", "Ship", 1),
+            Pattern("Person", "SERVES_ON", "Ship", 3),
+            Pattern("Crew", "SERVES_ON", "Ship", 3),
+        ],
+        co_labels=[LabelSet(("Crew", "Person"), both)],
+        sampled=sampled,
+    )
+
+
+def test_a_label_within_a_commoner_one_is_shown_so_and_its_arrows_once() -> None:
+    assert compact(crewed()) == (
+        "Node labels:\n"
+        "(:Crew:Person {rank: STRING})\n"
+        "(:Person {name: STRING})\n"
+        "(:Ship)\n"
+        "Relationships:\n"
+        "(:Person)-[:OWNS]->(:Ship)\n"
+        "(:Person)-[:SERVES_ON]->(:Ship)"
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        crewed(crew=4),  # one of the crew is no person
+        crewed(crew=10, both=10),  # neither is the commoner one
+        crewed(sampled=True),  # nobody can tell
+    ],
+)
+def test_labels_that_merely_overlap_keep_all_they_have(schema: Schema) -> None:
+    text = compact(schema)
+    assert "(:Crew {name: STRING, rank: STRING})" in text
+    assert "Labels that occur together:\n(:Crew:Person)\nRelationships:" in text
+    assert "(:Crew)-[:SERVES_ON]->(:Ship)" in text
+
+
+def test_an_arrow_that_only_the_narrower_label_has_stays() -> None:
+    schema = crewed()
+    kept = [x for x in schema.patterns if (x.start, x.type) != ("Person", "SERVES_ON")]
+    assert "(:Crew)-[:SERVES_ON]->(:Ship)" in compact(replace(schema, patterns=tuple(kept)))
+
+
+def test_the_example_graph_says_person_once() -> None:
+    # Each of its 26 crew is a person; 5 of its 9 venues are piers.
+    with connect("example") as graph:
+        text = compact(introspect(graph))
+    assert "\n(:Crew:Person)\n" in text
+    assert "(:Crew)" not in text
+    assert "Labels that occur together:\n(:Pier:Venue)\nRelationships:" in text
+    assert "(:Concert)-[:HELD_AT]->(:Pier)\n(:Concert)-[:HELD_AT]->(:Venue)" in text
 
 
 def test_compact_reads_back_as_the_same_schema() -> None:
