@@ -1,4 +1,4 @@
-"""Command: ``ask``."""
+"""Commands: ``ask`` and ``schema grammar``."""
 
 from typing import Annotated
 
@@ -12,12 +12,17 @@ from cypherforge.core.cli_support import (
     UserOption,
 )
 from cypherforge.core.console import echo, echo_json, format_table
+from cypherforge.core.errors import UsageError
 from cypherforge.core.paths import answers_folder
 from cypherforge.core.progress import ConsoleProgress
 from cypherforge.graph.connect import connect
+from cypherforge.graph.narrow import narrow
+from cypherforge.graph.sources import open_schema
 from cypherforge.graph.values import display
 from cypherforge.llm.specs import open_model
 from cypherforge.runtime.pipeline import Answer, Outcome, Pipeline
+from cypherforge.runtime.schema_grammar import HOPS, schema_grammar
+from cypherforge.runtime.strategies import open_strategy
 from cypherforge.runtime.trace import Listener, Step
 
 # architecture.md, "Doors": scripts tell the outcomes apart by these.
@@ -41,6 +46,17 @@ def ask_command(
             "--model", help="openai:NAME, anthropic:NAME, NAME@URL, scripted:FILE, recorded:FILE."
         ),
     ] = "recorded:example",
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            "--strategy",
+            help="zero-shot, naive-retry, cypherguard, vote or full; without it: one draft, gated.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", help="A part that the strategy leaves out; may be repeated."),
+    ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, on stderr.")] = False,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show.")] = SHOWN_ROWS,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds a query may take.")] = 15.0,
@@ -50,18 +66,64 @@ def ask_command(
 ) -> None:
     """Answer a question: draft with the bundle's rules and exemplars, gate, execute.
 
+    ``--strategy`` puts more around the model: ``full`` looks up what the question names, drafts
+    under the schema's grammar and answers by vote, with at most five model calls.
+
     Exit code: 0 answered, 1 empty or unanswerable, 2 usage, 3 environment, 4 refused, 5 failed.
     """
     progress = ConsoleProgress()
     backbone = open_model(model, cache=answers_folder(), progress=progress)
     with connect(graph, user=user, database=database, timeout=timeout) as opened:
-        pipeline = Pipeline.from_bundle(bundle, graph=opened, model=backbone)
-        answer = pipeline.ask(question, listener=_printer(progress) if trace else None)
+        listener = _printer(progress) if trace else None
+        if strategy is None:
+            if without:
+                raise UsageError("--without needs --strategy", hint="e.g. --strategy full")
+            pipeline = Pipeline.from_bundle(bundle, graph=opened, model=backbone)
+            answer = pipeline.ask(question, listener=listener)
+        else:
+            options = {"parts_off": without} if without else {}
+            way = open_strategy(strategy, graph=opened, model=backbone, bundle=bundle, **options)
+            answer = way.answer(question, listener=listener)
     if json:
         echo_json(answer.to_json())
     else:
         _print(answer, rows)
     raise typer.Exit(EXIT_CODES[answer.outcome])
+
+
+def grammar_command(
+    source: Annotated[
+        str,
+        typer.Argument(help="A graph (example, embedded:FOLDER, a URI), a schema file, or -."),
+    ] = "example",
+    format: Annotated[str, typer.Option("--format", help="gbnf (llama.cpp) or lark.")] = "gbnf",
+    hops: Annotated[
+        int, typer.Option("--hops", min=1, help="Relationships that one path may have.")
+    ] = HOPS,
+    fenced: Annotated[
+        bool, typer.Option("--fenced", help="The query stands in a ```cypher block.")
+    ] = False,
+    question: Annotated[
+        str | None, typer.Option("--question", help="Keep the part of the schema it needs.")
+    ] = None,
+    user: UserOption = None,
+    database: DatabaseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Print a grammar of the read-only queries in which only what the schema declares can be written."""
+    if format not in ("gbnf", "lark"):
+        raise UsageError(f"no format {format!r}", hint="gbnf or lark")
+    schema = open_schema(source, user=user, database=database)
+    if question is not None:
+        schema = narrow(schema, question).schema
+    if schema.empty:
+        raise UsageError("the schema has no labels", where=source)
+    grammar = schema_grammar(schema, hops=hops, fenced=fenced)
+    text = grammar.gbnf() if format == "gbnf" else grammar.lark()
+    if json:
+        echo_json({"format": format, "rules": len(grammar.used()), "grammar": text})
+    else:
+        echo(text.rstrip("\n"))
 
 
 def _printer(progress: ConsoleProgress) -> Listener:

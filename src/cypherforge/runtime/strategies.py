@@ -22,7 +22,7 @@ from cypherforge.runtime.draft import Draft, draft
 from cypherforge.runtime.guarded import open_guarded
 from cypherforge.runtime.pipeline import Answer, Outcome
 from cypherforge.runtime.prompts import Exemplar, zero_shot_request
-from cypherforge.runtime.trace import Trace
+from cypherforge.runtime.trace import Listener, Trace
 from cypherforge.templates import render
 from cypherforge.validators.readonly import check_read_only
 
@@ -45,8 +45,8 @@ class Strategy(Protocol):
     def name(self) -> str:
         """Its name in ``STRATEGIES``."""
 
-    def answer(self, question: str) -> Answer:
-        """Answer one question. Raises only the environment's faults."""
+    def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
+        """Answer one question, telling ``listener`` each step; raises the environment's faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +117,11 @@ class RawRetry:
     schema_text: str
     repairs: int = 0
 
-    def answer(self, question: str) -> Answer:
+    def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
         """Answer one question; a repair is kept if it runs, rows before no rows."""
         if not question.strip():
             raise UsageError("the question is empty", hint="ask something in quotes")
-        trace = Trace()
+        trace = Trace(listener=listener)
         request = zero_shot_request(self.schema_text, question)
         drafted = self._draft(request, trace, "draft")
         if drafted.query is None:
