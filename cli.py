@@ -57,6 +57,14 @@ COMMANDS = {
         "cypherforge.evaluation.commands:run_command",
         "Run strategies, models and graphs; score; report.",
     ),
+    "eval report": (
+        "cypherforge.evaluation.commands:report_command",
+        "Write a finished run's report anew.",
+    ),
+    "eval compare": (
+        "cypherforge.evaluation.commands:compare_command",
+        "Which questions change sides between two runs.",
+    ),
     "graph info": ("cypherforge.graph.commands:show_graph", "What a graph is and holds."),
     "graph export": (
         "cypherforge.graph.commands:export_graph_command",
