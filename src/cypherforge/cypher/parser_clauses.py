@@ -1,16 +1,16 @@
-"""Clauses: from MATCH to LOAD CSV."""
+"""Clauses: those that read, call and load, and the table of all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from cypherforge.cypher import ast
-from cypherforge.cypher.ast import ProjectionItem, Variable
-from cypherforge.cypher.parser_patterns import PatternParser
+from cypherforge.cypher.ast import Variable
+from cypherforge.cypher.parser_writing import WritingParser
 from cypherforge.cypher.tokens import NAMES
 
 
-class ClauseParser(PatternParser):
+class ClauseParser(WritingParser):
     """The part of the parser that reads clauses."""
 
     __slots__ = ()
@@ -39,14 +39,6 @@ class ClauseParser(PatternParser):
         where = self._where()
         match = ast.Match(self.span(first), False, patterns, where, [], mode)
         return ast.SingleQuery(match.span, [match])
-
-    def _where(self) -> ast.Where | None:
-        i = self.i
-        if self.kinds[i] != "WHERE":
-            return None
-        self.i = i + 1
-        predicate = self.expression()
-        return ast.Where((self.starts[i], self.ends[self.i - 1]), predicate)
 
     # ---------------------------------------------------------------- reading
 
@@ -151,135 +143,7 @@ class ClauseParser(PatternParser):
         variable = self.variable()
         return ast.Unwind(self.span(first), expression, variable)
 
-    # ---------------------------------------------------------------- projections
-
-    def _items(self) -> tuple[list[ProjectionItem], bool, bool]:
-        """Items of WITH or RETURN, whether DISTINCT, whether a leading star."""
-        kinds = self.kinds
-        i = self.i
-        distinct = star = False
-        kind = kinds[i]
-        if kind == "DISTINCT" and kinds[i + 1] not in (".", ",", "AS", "end"):
-            distinct = True
-            i += 1
-            kind = kinds[i]
-        elif kind == "ALL" and (kinds[i + 1] in ("name", "*", "str", "int")):
-            i += 1
-            kind = kinds[i]
-        items: list[ProjectionItem] = []
-        if kind == "*":
-            star = True
-            i += 1
-            self.i = i
-            if kinds[i] != ",":
-                return items, distinct, star
-            i += 1
-        starts = self.starts
-        ends = self.ends
-        text = self.text
-        expression = self.expression
-        while True:
-            self.i = i
-            start = starts[i]
-            value = expression()
-            j = self.i
-            end = ends[j - 1]
-            source = text[start:end]
-            if kinds[j] == "AS":
-                j += 1
-                if kinds[j] not in NAMES:
-                    self.refuse(j, "a name for the column")
-                end = ends[j]
-                alias = Variable((starts[j], end), self.values[j])
-                self.i = j = j + 1
-                items.append(ProjectionItem((start, end), value, alias, source))
-            else:
-                if type(value) is ast.MapProjection:
-                    source = value.subject.name  # type: ignore[attr-defined]
-                items.append(ProjectionItem((start, end), value, None, source))
-            if kinds[j] != ",":
-                return items, distinct, star
-            i = j + 1
-
-    def _order_by(self) -> ast.OrderBy:
-        kinds = self.kinds
-        first = self.i
-        i = first + 1
-        if kinds[i] != "BY":
-            self.refuse(i, "BY")
-        starts = self.starts
-        ends = self.ends
-        items: list[ast.SortItem] = []
-        while True:
-            i += 1
-            self.i = i
-            value = self.expression()
-            j = self.i
-            kind = kinds[j]
-            descending = kind == "DESC" or kind == "DESCENDING"
-            if descending or kind == "ASC" or kind == "ASCENDING":
-                self.i = j = j + 1
-            items.append(ast.SortItem((starts[i], ends[j - 1]), value, descending))
-            if kinds[j] != ",":
-                return ast.OrderBy((starts[first], ends[j - 1]), items)
-            i = j
-
-    def _skip(self) -> ast.Skip:
-        first = self.i
-        self.i += 1
-        count = self.expression()
-        return ast.Skip((self.starts[first], self.ends[self.i - 1]), count)
-
-    def _limit(self) -> ast.Limit:
-        first = self.i
-        self.i += 1
-        count = self.expression()
-        return ast.Limit((self.starts[first], self.ends[self.i - 1]), count)
-
-    def _page(self) -> tuple[ast.OrderBy | None, ast.Skip | None, ast.Limit | None]:
-        kinds = self.kinds
-        order_by = skip = limit = None
-        kind = kinds[self.i]
-        if kind == "ORDER":
-            order_by = self._order_by()
-            kind = kinds[self.i]
-        if kind == "SKIP" or kind == "OFFSET":
-            skip = self._skip()
-            kind = kinds[self.i]
-        if kind == "LIMIT":
-            limit = self._limit()
-        return order_by, skip, limit
-
-    def _return(self) -> ast.Clause:
-        first = self.i
-        self.i += 1
-        items, distinct, star = self._items()
-        order_by = skip = limit = None
-        if self.kinds[self.i] in _PAGING:
-            order_by, skip, limit = self._page()
-            if self.kinds[self.i] in _PAGING:
-                self.refuse(
-                    self.i,
-                    "the end of the query (ORDER BY, SKIP and LIMIT stand in this order)",
-                )
-        span = (self.starts[first], self.ends[self.i - 1])
-        return ast.Return(span, items, distinct, star, order_by, skip, limit)
-
-    def _with(self) -> ast.Clause:
-        first = self.i
-        self.i += 1
-        items, distinct, star = self._items()
-        order_by = skip = limit = None
-        if self.kinds[self.i] in _PAGING:
-            order_by, skip, limit = self._page()
-        where = self._where()
-        span = (self.starts[first], self.ends[self.i - 1])
-        return ast.With(span, items, distinct, star, order_by, skip, limit, where)
-
-    def _order_and_page(self) -> ast.Clause:
-        first = self.i
-        order_by, skip, limit = self._page()
-        return ast.OrderAndPage(self.span(first), order_by, skip, limit)
+    # ---------------------------------------------------------------- Cypher 25's steps
 
     def _let(self) -> ast.Clause:
         first = self.i
@@ -457,113 +321,7 @@ class ClauseParser(PatternParser):
             self.refuse(self.i, "CONTINUE", "BREAK", "FAIL", "RETRY")
         self.i += 1
 
-    # ---------------------------------------------------------------- writing
-
-    def _create(self) -> ast.Clause:
-        first = self.i
-        self.i += 1
-        patterns = self.pattern_list()
-        return ast.Create(self.span(first), patterns)
-
-    def _merge(self) -> ast.Clause:
-        kinds = self.kinds
-        first = self.i
-        self.i += 1
-        pattern = self.pattern_part()
-        actions: list[ast.MergeAction] = []
-        while kinds[self.i] == "ON":
-            begin = self.i
-            on = kinds[begin + 1]
-            self.i += 2
-            if kinds[self.i] != "SET":
-                self.refuse(begin + 1 if on not in ("MATCH", "CREATE") else self.i, "SET")
-            action = self._set()
-            if on == "MATCH":
-                actions.append(ast.MergeAction(self.span(begin), "MATCH", action))
-            elif on == "CREATE":
-                actions.append(ast.MergeAction(self.span(begin), "CREATE", action))
-            else:
-                self.refuse(begin + 1, "MATCH", "CREATE")
-        return ast.Merge(self.span(first), pattern, actions)
-
-    def _set(self) -> ast.SetClause:
-        first = self.i
-        self.i += 1
-        items = [self._set_item()]
-        while self.kinds[self.i] == ",":
-            self.i += 1
-            items.append(self._set_item())
-        return ast.SetClause(self.span(first), items)
-
-    def _set_item(self) -> ast.SetItem:
-        kinds = self.kinds
-        first = self.i
-        if kinds[first] in NAMES and kinds[first + 1] in (":", "IS"):
-            target = self.variable()
-            self.i += 1
-            labels = self.label_chain()
-            return ast.SetItem(self.span(first), ":", target, None, labels)
-        place = self._place(first)
-        op = kinds[self.i]
-        if op == "+=" and not isinstance(place, Variable):
-            self.refuse(self.i, "=")
-        if op != "=" and op != "+=":
-            self.refuse(self.i, *(("=", "+=", ":", ".") if isinstance(place, Variable) else ("=",)))
-        self.i += 1
-        value = self.expression()
-        return ast.SetItem(self.span(first), op, place, value)
-
-    def _place(self, first: int) -> ast.Expression:
-        """What SET and REMOVE change: ``n``, ``n.p``, ``n.p.q`` or ``n[k]``."""
-        place = self.operand()
-        if isinstance(place, (Variable, ast.PropertyAccess)):
-            subject: ast.Expression = place
-            while isinstance(subject, ast.PropertyAccess):
-                if isinstance(subject.subject, ast.Index):
-                    break
-                subject = subject.subject
-            else:
-                return place
-        elif isinstance(place, ast.Index) and not isinstance(
-            place.subject, (ast.Index, ast.PropertyAccess)
-        ):
-            return place
-        self.refuse(first, "a variable", "a property")
-
-    def _remove(self) -> ast.Clause:
-        first = self.i
-        self.i += 1
-        items = [self._remove_item()]
-        while self.kinds[self.i] == ",":
-            self.i += 1
-            items.append(self._remove_item())
-        return ast.RemoveClause(self.span(first), items)
-
-    def _remove_item(self) -> ast.Expression:
-        kinds = self.kinds
-        first = self.i
-        if kinds[first] in NAMES and kinds[first + 1] in (":", "IS"):
-            subject = self.variable()
-            self.i += 1
-            labels = self.label_chain()
-            return ast.LabelTest(self.span(first), subject, labels)
-        place = self._place(first)
-        if isinstance(place, Variable):
-            self.refuse(self.i, ".", ":")
-        return place
-
-    def _delete(self) -> ast.Clause:
-        kinds = self.kinds
-        first = self.i
-        detach = kinds[first] == "DETACH"
-        if detach or kinds[first] == "NODETACH":
-            self.i += 1
-        self.take("DELETE")
-        expressions = [self.expression()]
-        while kinds[self.i] == ",":
-            self.i += 1
-            expressions.append(self.expression())
-        return ast.Delete(self.span(first), expressions, detach)
+    # ---------------------------------------------------------------- writing and loading
 
     def _foreach(self) -> ast.Clause:
         kinds = self.kinds
@@ -605,7 +363,6 @@ class ClauseParser(PatternParser):
         return ast.LoadCsv(self.span(first), url, variable, headers, terminator)
 
 
-_PAGING = frozenset(("ORDER", "SKIP", "OFFSET", "LIMIT"))
 _MODES = {
     "REPEATABLE": ("ELEMENTS", "ELEMENT"),
     "DIFFERENT": ("RELATIONSHIPS", "RELATIONSHIP"),

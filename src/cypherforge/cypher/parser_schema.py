@@ -5,9 +5,8 @@ from __future__ import annotations
 from cypherforge.cypher import ast
 from cypherforge.cypher.commands import VERB_WORDS, Form, forms
 from cypherforge.cypher.parser_clauses import CLAUSES, ClauseParser
+from cypherforge.cypher.parser_projections import PAGING
 from cypherforge.cypher.tokens import NAMES
-
-_PAGING = frozenset(("ORDER", "SKIP", "OFFSET", "LIMIT"))
 
 
 class SchemaParser(ClauseParser):
@@ -210,7 +209,7 @@ class SchemaParser(ClauseParser):
         if kinds[self.i] == "YIELD":
             items, _star, where = self._yield()
             nodes += items
-            if where is None and kinds[self.i] in _PAGING:
+            if where is None and kinds[self.i] in PAGING:
                 nodes.append(self._order_and_page())
                 where = self._where()
             if where is not None:
