@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +26,9 @@ from cypherforge.core.cli_support import (
 from cypherforge.core.console import echo, echo_json, format_table
 from cypherforge.core.datasets import parse_columns
 from cypherforge.core.errors import UsageError
+from cypherforge.core.files import atomic_write
 from cypherforge.core.progress import ConsoleProgress
+from cypherforge.evaluation.compare import compare_runs, comparison_text
 from cypherforge.evaluation.matrix import projected, run_matrix
 from cypherforge.evaluation.opening import EXAMPLE, Opening, example_file, open_services
 from cypherforge.evaluation.plan import (
@@ -36,7 +40,11 @@ from cypherforge.evaluation.plan import (
     options_digest,
     read_matrix,
 )
+from cypherforge.evaluation.report import markdown_page, percent, write_report
 from cypherforge.evaluation.summary import Run, summarise
+
+#: Where a run's report lies, within its folder.
+REPORT = "report"
 
 GraphsOption = Annotated[
     list[str] | None,
@@ -162,6 +170,7 @@ def run_command(
         max_money=max_money,
         prices=tuple(price or ()),
         record=record,
+        command=shlex.join(["cypherforge", *sys.argv[1:]]),
     )
     remembered = {
         "dataset": options_digest(asked),
@@ -182,10 +191,68 @@ def run_command(
             run_matrix(run, asked, plan, services)
         finished = Run.open(folder)
         summary = summarise(finished, seed=seed)
+        pages = write_report(finished, summary, folder / REPORT)
     if json:
         echo_json({**door(summary), "out": str(folder), "usage": meter.to_json()})
         return
     echo(arms_table(summary))
+    echo(f"report: {pages[0]}")
+
+
+def report_command(
+    run: Annotated[Path, typer.Argument(help="What eval run wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the report; the run's by default.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", help="Also write the figures, no questions, as Markdown here."),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option("--machine", help="What the results page says of the machine.")
+    ] = "",
+    title: Annotated[str, typer.Option("--title", help="Title of the results page.")] = "",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Write the report of a finished run: HTML, Markdown, JSON, CSV."""
+    finished = Run.open(run)
+    summary = summarise(finished, seed=seed)
+    pages = write_report(finished, summary, out or run / REPORT)
+    if results is not None:
+        command = str(finished.artifact.manifest.run.usage.get("command", ""))
+        text = markdown_page(finished, summary, command=command, machine=machine, title=title)
+        results.parent.mkdir(parents=True, exist_ok=True)
+        atomic_write(results, text)
+        pages.append(results)
+    if json:
+        echo_json({**door(summary), "pages": [str(page) for page in pages]})
+        return
+    for page in pages:
+        echo(str(page))
+
+
+def compare_command(
+    first: Annotated[Path, typer.Argument(help="A run that eval run wrote.")],
+    second: Annotated[Path, typer.Argument(help="Another one, or the same.")],
+    first_arm: Annotated[
+        str | None, typer.Option("--first-arm", help="Arm of the first run, where it has several.")
+    ] = None,
+    second_arm: Annotated[
+        str | None, typer.Option("--second-arm", help="Arm of the second run.")
+    ] = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Which questions change sides between two runs, in both directions, and how sure that is."""
+    pairs = compare_runs(Run.open(first), Run.open(second), first_arm, second_arm, seed=seed)
+    if json:
+        echo_json({"comparisons": pairs})
+        return
+    for number, pair in enumerate(pairs):
+        if number:
+            echo()
+        echo(comparison_text(pair))
 
 
 def door(summary: dict[str, Any]) -> dict[str, Any]:
@@ -226,11 +293,6 @@ def arms_table(summary: dict[str, Any]) -> str:
     ]
     columns = "arm n EX 95% executable empty error calls tokens USD queries seconds".split()
     return format_table(columns, rows)
-
-
-def percent(share: float | None) -> str:
-    """A share for people."""
-    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _say_plan(plan: dict[str, Any], json: bool) -> None:

@@ -53,6 +53,7 @@ class Services:
     values: bool = True
     provenance: bool = True
     bundle: str | Path | Bundle | None = None
+    command: str = ""
 
 
 def run_matrix(run: RunFolder, dataset: Dataset, matrix: Matrix, services: Services) -> Artifact:
@@ -201,7 +202,7 @@ def _write(
         for arm in matrix.arms
         for example in dataset.examples
     ]
-    usage: dict[str, Any] = {}
+    usage: dict[str, Any] = {"command": services.command}
     for arm in matrix.arms:
         mine = [t for t in trials if t.arm == arm.id and t.scored]
         stray = Cost()

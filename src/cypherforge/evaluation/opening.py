@@ -43,6 +43,7 @@ class Opening:
     max_money: float | None = None
     prices: tuple[str, ...] = ()
     record: Path | None = None
+    command: str = ""
 
     def price_list(self) -> Prices:
         """Own prices before the table's. Raises UsageError for one that cannot be read."""
@@ -73,6 +74,7 @@ def open_services(
                 how.values,
                 how.provenance,
                 how.bundle or None,
+                how.command,
             ),
             meter,
         )
