@@ -19,6 +19,7 @@ GROUPS = {
     "graph": "Graphs: look at one, move one into files or a server.",
     "rules": "Rules: list, write, check, prove.",
     "schema": "Schemas of graphs and files: show, check, compare.",
+    "synth": "Make question-Cypher pairs from a graph.",
 }
 
 COMMANDS = {
@@ -89,6 +90,10 @@ COMMANDS = {
     "schema grammar": (
         "cypherforge.runtime.commands:grammar_command",
         "Print the grammar of the queries that a schema allows (GBNF, Lark).",
+    ),
+    "synth pairs": (
+        "cypherforge.synth.commands:pairs_command",
+        "From any graph to verified question-Cypher pairs, with no model.",
     ),
     "doctor": (
         "cypherforge.runtime.doctor:doctor",

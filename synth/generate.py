@@ -1,0 +1,337 @@
+"""The run: families and relation counts by quota, drafts verified on the graph, doubles dropped.
+
+Work goes in batches. A batch draws one skeleton of one family and some matches of it; its chance
+depends on the run's seed and its number alone, and what it gave is one line of the journal, so a
+run that was killed goes on where it was and ends with the same pairs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cypherforge.artifacts.journal import Journal
+from cypherforge.core.errors import QueryError
+from cypherforge.core.progress import NullProgress, Progress
+from cypherforge.cypher import ast, parse
+from cypherforge.cypher.shapes import shape_of
+from cypherforge.graph.base import Graph, Result
+from cypherforge.graph.compare import same_rows
+from cypherforge.graph.values import to_json
+from cypherforge.synth.families import FAMILIES, Builder, Workshop
+from cypherforge.synth.holdout import Holdout, plain
+from cypherforge.synth.pairs import Draft
+from cypherforge.synth.trees import Drawer
+from cypherforge.synth.words import noun
+
+#: Shares of one, two, three and four relations (KG2Cypher, section 3.4).
+SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
+ROWS = 1000
+TIMEOUT = 10.0
+_GIVE_UP = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """``families`` and ``relations`` empty: all. ``matches``: so many a skeleton at most."""
+
+    size: int = 200
+    families: tuple[str, ...] = ()
+    relations: tuple[int, ...] = ()
+    seed: int = 0
+    values: bool = True
+    matches: int = 50
+
+    def to_json(self) -> dict[str, Any]:
+        """What the run folder remembers."""
+        return {
+            "size": self.size,
+            "families": list(self.families),
+            "relations": list(self.relations),
+            "seed": self.seed,
+            "values": self.values,
+            "matches": self.matches,
+        }
+
+
+@dataclass
+class Generated:
+    """Verified pairs in the order they were made, what was dropped and why, what ran dry."""
+
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    drafts: int = 0
+    batches: int = 0
+    short: dict[str, int] = field(default_factory=dict)
+
+
+class Generator:
+    """Makes the pairs of one graph."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        drawer: Drawer,
+        options: PairOptions,
+        holdout: Holdout | None = None,
+        families: Mapping[str, tuple[Builder, float]] = FAMILIES,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.options = options
+        self.holdout = holdout or Holdout()
+        self.shop = Workshop(drawer)
+        self.families = {
+            n: f for n, f in families.items() if not options.families or n in options.families
+        }
+        self.result = Generated()
+        self._seen: set[str] = set()
+        self._skeletons: Counter[str] = Counter()
+        self._failures: Counter[tuple[str, int]] = Counter()
+        self._made: Counter[tuple[str, int]] = Counter()
+        shares = {
+            k: v for k, v in SHARES.items() if not options.relations or k in options.relations
+        }
+        self._wanted = {
+            (family, count): weight * share
+            for family, (_, weight) in self.families.items()
+            for count, share in shares.items()
+        }
+        self._shares = shares
+        self._repeat = max(2, min(10, options.size // 100))
+
+    # ------------------------------------------------------------ the run
+
+    def run(self, journal: Journal | None = None, progress: Progress | None = None) -> Generated:
+        """Make pairs until there are enough, or every family has run dry."""
+        progress = progress or NullProgress()
+        progress.start("pairs", self.options.size)
+        done = self.result
+        while len(done.pairs) < self.options.size:
+            cell = self._next_cell()
+            if cell is None:
+                break
+            key = str(done.batches)
+            known = journal.get(key) if journal is not None else None
+            row = known or self._batch(*cell)
+            if known is None and journal is not None:
+                row = journal.append(key, row)
+            before = len(done.pairs)
+            self._take(cell, row)
+            progress.advance(len(done.pairs) - before)
+        for (family, count), number in sorted(self._failures.items()):
+            if number >= _GIVE_UP:
+                done.short[f"{family}, {count} relations"] = self._made[family, count]
+        progress.finish(f"{len(done.pairs)} pairs, {sum(done.dropped.values())} drafts dropped")
+        return done
+
+    def _next_cell(self) -> tuple[str, int] | None:
+        """The family and relation count that lags most; the counts of relations come first."""
+        open_cells = [c for c in self._wanted if self._failures[c] < _GIVE_UP]
+        if not open_cells:
+            return None
+        counts: Counter[int] = Counter()
+        families: Counter[str] = Counter()
+        for (family, count), number in self._made.items():
+            counts[count] += number
+            families[family] += number
+        count = min(
+            sorted({c[1] for c in open_cells}), key=lambda k: ((counts[k] + 1) / self._shares[k], k)
+        )
+        names = [c[0] for c in open_cells if c[1] == count]
+        name = min(
+            names,
+            key=lambda n: (
+                (self._made[n, count] + 1) / self.families[n][1]
+                + families[n] / 20 / self.families[n][1],
+                n,
+            ),
+        )
+        return name, count
+
+    def _take(self, cell: tuple[str, int], row: Mapping[str, Any]) -> None:
+        done = self.result
+        done.batches += 1
+        done.drafts += row["drafts"]
+        done.dropped.update(row["dropped"])
+        for pair in row["pairs"]:
+            self._seen.update(_marks(pair))
+            self._skeletons[pair["skeleton"]] += 1
+        for used in row["used"]:
+            self.shop.drawer.used[tuple(used)] += 1
+        room = self.options.size - len(done.pairs)
+        done.pairs += row["pairs"][:room]
+        self._made[cell] += len(row["pairs"])
+        self._failures[cell] = 0 if row["pairs"] else self._failures[cell] + 1
+
+    def _batch(self, family: str, count: int) -> dict[str, Any]:
+        number = self.result.batches
+        drawer = self.shop.drawer
+        drawer.pick = random.Random(f"{self.options.seed}/{number}/values")
+        pairs: list[dict[str, Any]] = []
+        dropped: Counter[str] = Counter()
+        drafts = 0
+        seen: set[str] = set()
+        used = drawer.used
+        drawer.used = used.copy()
+        for at in range(self._repeat):
+            # The same skeleton again, with other nodes.
+            drawer.rng = random.Random(f"{self.options.seed}/{number}/form")
+            draft = self.families[family][0](self.shop, count)
+            if draft is None:
+                if at == 0:
+                    dropped["no match of the skeleton in the sample"] += 1
+                if at >= 2 and not pairs:
+                    break
+                continue
+            drafts += 1
+            for node in draft.grounded.nodes:
+                drawer.used["node", node] += 1
+            try:
+                made = self._verify(draft, seen, literal=not pairs)
+            except QueryError as error:
+                made = f"the engine refuses it: {type(error).__name__}"
+            if isinstance(made, str):
+                dropped[made] += 1
+            else:
+                seen.update(_marks(made))
+                pairs.append(made)
+                last = draft
+        grown = drawer.used - used
+        drawer.used = used
+        if pairs:
+            drawer.used, kept = used.copy(), used
+            drawer.note(last.grounded)
+            grown += drawer.used - kept
+            drawer.used = kept
+        return {
+            "pairs": pairs,
+            "dropped": dict(dropped),
+            "drafts": drafts,
+            "used": [list(key) for key in sorted(grown.elements(), key=str)],
+        }
+
+    # ------------------------------------------------------------ verification
+
+    def _verify(self, draft: Draft, seen: set[str], literal: bool) -> dict[str, Any] | str:
+        """The pair's record, or why there is none."""
+        written = draft.written()
+        for mark in (f"c {written}", f"q {plain(draft.question)}"):
+            if mark in self._seen or mark in seen:
+                return "asked already"
+        query = parse(written)
+        if self.holdout.ways:
+            reason = self.holdout.reason(self.name, draft.question, query)
+            if reason:
+                return reason
+        skeleton = draft.text
+        if self._skeletons[_mask(skeleton)] + len(seen) // 2 >= self.options.matches:
+            return "enough of this skeleton"
+        text, parameters = draft.parametrised()
+        result = self.graph.run(text, parameters, timeout=TIMEOUT, limit=ROWS)
+        if literal:
+            # What is recorded is the text with its values: the first of a skeleton runs as such.
+            other = self.graph.run(written, timeout=TIMEOUT, limit=ROWS)
+            if same_rows(result, other, ordered=draft.ordered) is not True:
+                return "its text and its parametrised form differ"
+        reason = _unfit(result, draft)
+        if reason:
+            return reason
+        if draft.probe:
+            probe, parameters = draft.parametrised(draft.probe)
+            keys = [
+                row[-1]
+                for row in self.graph.run(probe, parameters, timeout=TIMEOUT, limit=ROWS).rows
+            ]
+            if _tied(keys, draft.keep):
+                return "a tie decides the order"
+        return self._record(draft, written, query, result)
+
+    def _record(
+        self, draft: Draft, written: str, query: ast.Query, result: Result
+    ) -> dict[str, Any]:
+        grounded = draft.grounded
+        tree = grounded.tree
+        shape = shape_of(query)
+        entities = []
+        literals = []
+        for each in (grounded, *draft.others):
+            for c in each.conditions:
+                row = {
+                    "owner": c.attribute.owner,
+                    "property": c.attribute.name,
+                    "value": to_json(c.value),
+                }
+                if c.entity and c.node is not None:
+                    entities.append({**row, "node": each.nodes[c.node]})
+                else:
+                    literals.append({**row, "op": c.op})
+        return {
+            "id": f"{self.name}-{hashlib.sha256(written.encode()).hexdigest()[:12]}",
+            "graph": self.name,
+            "question": draft.question,
+            "cypher": written,
+            "family": draft.family,
+            "shape": {
+                "match": shape.match,
+                "returns": shape.returns,
+                "operators": sorted(shape.operators),
+            },
+            "target": tree.labels[0],
+            "relations": draft.relations,
+            "skeleton": _mask(draft.text),
+            "analysed": draft.analysed,
+            "naive": draft.naive,
+            "paraphrases": list(draft.paraphrases),
+            "search": draft.search,
+            "entities": entities,
+            "literals": literals,
+            "ordered": draft.ordered,
+            "result": result.to_json() if self.options.values else {"rows": len(result.rows)},
+            "scores": None,
+            "status": "verified",
+            "comments": [],
+            "split": "",
+        }
+
+
+def _marks(pair: Mapping[str, Any]) -> tuple[str, str]:
+    return f"c {pair['cypher']}", f"q {plain(pair['question'])}"
+
+
+def _mask(text: str) -> str:
+    return "?".join(text.split("\x00")[::2])
+
+
+def _unfit(result: Result, draft: Draft) -> str:
+    """What is wrong with a result, empty if it may be recorded."""
+    if not result.rows:
+        return "no rows"
+    if result.truncated:
+        return f"more than {ROWS} rows"
+    cells = [cell for row in result.rows for cell in row]
+    if all(cell is None or cell == 0 or cell == [] for cell in cells):
+        return "only nulls and zeros"
+    if any(all(row[i] is None for row in result.rows) for i in range(len(result.columns))):
+        return "a column of nulls"
+    if draft.distinct_rows and len(set(map(repr, result.rows))) < len(result.rows):
+        return "equal rows: who is meant twice?"
+    return draft.check(result)
+
+
+def _tied(keys: Sequence[Any], keep: int) -> bool:
+    if any(key is None for key in keys):
+        return True
+    if keep:
+        # The last that is shown and the first that is not; within what is shown order counts too.
+        keys = keys[: keep + 1]
+    return any(a == b for a, b in zip(keys, keys[1:], strict=False))
+
+
+Announce = Callable[[str], None]
+_ = noun
