@@ -152,3 +152,5 @@ def _print(answer: Answer, limit: int) -> None:
     cut = ", cut at the row limit" if answer.truncated else ""
     echo(f"{count} {'row' if count == 1 else 'rows'}{more}{cut}")
     echo(answer.cypher)
+    for warning in answer.warnings:
+        echo(f"doubtful: {warning}")

@@ -30,7 +30,8 @@ from cypherforge.cypher.rewrite import (
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.statistics import reciprocity_of
-from cypherforge.graph.value_index import ValueIndex, normalise
+from cypherforge.graph.value_index import ValueIndex
+from cypherforge.graph.value_text import normalise
 from cypherforge.runtime.literals import Binding, bindings_of
 
 #: From this share of edges also stored reversed a type counts as reciprocal.

@@ -30,7 +30,8 @@ from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.schema_grammar import schema_grammar
-from cypherforge.runtime.session import CALLS, Session, open_session
+from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
+from cypherforge.runtime.silent import SilentChecks
 from cypherforge.runtime.trace import Listener
 from cypherforge.runtime.vote import Vote
 from cypherforge.validators.gate import dialect_of
@@ -52,6 +53,7 @@ PARTS: dict[str, str] = {
     "loop": "the execution loop",
     "flip": "tier 1 of the loop: open arrows reversed",
     "notes": "literal grounding in the correction prompt",
+    "checks": "silent-fault checks on rows that came",
 }
 #: Which parts each strategy has.
 PROFILES: dict[str, frozenset[str]] = {
@@ -145,6 +147,7 @@ class Guarded:
     fixes: tuple[Fix, ...] = ()
     vote: Vote | None = None
     loop: ExecutionLoop | None = None
+    checks: SilentChecks | None = None
     max_calls: int = CALLS
 
     def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
@@ -166,7 +169,27 @@ class Guarded:
             held = session.run(session.fix(drafted.query), drafted.parameters)
         if self.loop is not None:
             held = self.loop.run(session, held)
+        if self.checks is not None:
+            held = self.checked(session, held)
         return session.answer(held)
+
+    def checked(self, session: Session, held: Attempt) -> Attempt:
+        """What the silent-fault checks see is told; what the database settles is changed."""
+        assert self.checks is not None
+        if held.result is None:
+            return held
+        found = self.checks.check(
+            session.question, held.query, held.result, count_probe=session.count_probe
+        )
+        for item in found:
+            session.trace.add("check", f"{item.code}: {item.evidence}", **item.to_json())
+            if item.settled and item.query is not None:
+                mended = session.run(item.query, held.parameters)
+                if mended.kind == "answered":
+                    held = mended
+                    continue
+            session.warnings.append(f"{item.code}: {item.evidence}")
+        return held
 
 
 def open_guarded(
@@ -217,7 +240,8 @@ def open_guarded(
         text = render_schema(schema).text
         loop = ExecutionLoop(schema, text, index, flip="flip" in on, notes="notes" in on)
     vote = Vote(seed=seed) if "vote" in on else None
-    return Guarded(name, graph, model, prompter, tuple(fixes), vote, loop, max_calls)
+    checks = SilentChecks(graph, schema) if "checks" in on else None
+    return Guarded(name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls)
 
 
 def _kept(bundle: Bundle | None) -> tuple[Rule, ...]:

@@ -47,6 +47,7 @@ class Answer:
 
     ``outcome``: answered (rows), empty (ran, no row), unanswerable, refused (a write, cost,
     policy), failed. ``reason`` says why where it is not answered. ``trace`` holds every step.
+    ``warnings`` say what may be wrong with rows that came, with what the database shows.
     """
 
     outcome: Outcome
@@ -56,6 +57,7 @@ class Answer:
     trace: Trace
     reason: str = ""
     truncated: bool = False
+    warnings: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The answer as a JSON object."""
@@ -67,6 +69,7 @@ class Answer:
             "trace": self.trace.to_json(),
             "reason": self.reason,
             "truncated": self.truncated,
+            "warnings": list(self.warnings),
         }
 
 

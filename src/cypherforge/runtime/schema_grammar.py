@@ -36,7 +36,7 @@ from cypherforge.runtime.grammar_forms import (
 
 #: Hops that one path may have.
 HOPS = 4
-_CLAUSES = 5
+_CLAUSES = 7
 _ITEMS = 8
 
 _Kind = Literal["text", "number", "flag", "time", "list", "point", "other"]

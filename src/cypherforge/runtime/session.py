@@ -67,6 +67,7 @@ class Session:
     calls: int = 0
     executions: int = 0
     probes: int = 0
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def calls_left(self) -> int:
@@ -166,6 +167,7 @@ class Session:
             self.trace,
             attempt.error or reason,
             bool(result and result.truncated),
+            tuple(self.warnings),
         )
 
 
