@@ -27,16 +27,20 @@ from cypherforge.runtime.fixes import Reciprocity, RedirectSelfLoops
 TIMEOUT = 5.0
 #: Rows up to which duplicates are looked for.
 ROWS = 5_000
-_ORDER_WORDS = re.compile(
-    r"(?i)\b(order|sort|rank|alphabetical|ascending|descending|chronolog\w*|first|last|top|bottom"
+_ORDER = (
+    r"\b(order|sort|rank|alphabetical|ascending|descending|chronolog\w*|first|last|top|bottom"
     r"|most|least|highest|lowest|largest|smallest|biggest|longest|shortest|oldest|youngest|newest"
     r"|earliest|latest|recent\w*|best|worst|max\w*|min\w*|greatest|fewest|more|less)\b"
 )
-_LIMIT_WORDS = re.compile(
-    r"(?i)\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|hundred|a|an|any"
-    r"|some|sample|example|few)\b|" + _ORDER_WORDS.pattern
+_NUMBER = (
+    r"\b(\d+|one|two|three|four|five|six|seven|eight|nine|ten|twenty|fifty|hundred|a|an|any"
+    r"|some|sample|example|few)\b"
 )
-_EACH_ONCE = re.compile(r"(?i)\b(distinct|unique|different|which|list|who|find|what are)\b")
+_ORDER_WORDS = re.compile(_ORDER, re.IGNORECASE)
+_LIMIT_WORDS = re.compile(f"{_ORDER}|{_NUMBER}", re.IGNORECASE)
+_EACH_ONCE = re.compile(
+    r"\b(distinct|unique|different|which|list|who|find|what are)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
