@@ -23,8 +23,13 @@ def differences(
     gold: ast.Query,
     schema: Schema | None = None,
     only_columns: ColumnTest | None = None,
+    *,
+    whole_tail: bool = False,
 ) -> list[Difference] | str:
-    """Return the differences, or in words why the two cannot be compared."""
+    """Return the differences, or in words why the two cannot be compared.
+
+    ``whole_tail``: repair all that stands behind the patterns at once, by what the gold has there.
+    """
     mine, theirs = summarise(draft), summarise(gold)
     if not mine or not theirs:
         return "one of the two is a command, not a query"
@@ -35,12 +40,16 @@ def differences(
         return [Difference("pattern.topology", (mine[0].single.span,), None, reason)]
     found: list[Difference] = []
     for a, b in zip(mine, theirs, strict=True):
-        found += _of_part(a, b, schema, only_columns if len(mine) == 1 else None)
+        found += _of_part(a, b, schema, only_columns if len(mine) == 1 else None, whole_tail)
     return sorted(found, key=lambda d: d.rank)
 
 
 def _of_part(
-    draft: Summary, gold: Summary, schema: Schema | None, only_columns: ColumnTest | None
+    draft: Summary,
+    gold: Summary,
+    schema: Schema | None,
+    only_columns: ColumnTest | None,
+    whole_tail: bool,
 ) -> list[Difference]:
     alignment = align(draft, gold, schema)
     renderer = Renderer(alignment)
@@ -56,7 +65,7 @@ def _of_part(
     ties = _lost_ties(found, draft, gold, alignment.forms()[1])
     if ties is not None:
         found = ties
-    if any(d.edits is None for d in found):
+    if whole_tail or any(d.edits is None for d in found):
         found = _by_tail(found, draft, renderer)
     return found
 

@@ -124,14 +124,31 @@ class _Diagnosis:
                 return [self._of_error(error, text)]
             return [_unknown("no difference that the syntax trees show")]
         found_faults = self._confirmed(text, found)
+        if self.bench.live and not all(fault.confirmed for fault in found_faults):
+            found_faults = self._with_whole_tail(text, tree, error) or found_faults
         if all(fault.confirmed for fault in found_faults):
             # The chain ends with the gold's rows, so its first links are right too.
             self.faults = [replace(fault, confirmed=True) for fault in self.faults]
         self.faults += found_faults
         return self.faults
 
-    def _differences(self, tree: ast.Query) -> list[Difference] | str:
-        return differences(tree, self.gold, self.schema, self._only_columns)
+    def _differences(self, tree: ast.Query, whole_tail: bool = False) -> list[Difference] | str:
+        return differences(tree, self.gold, self.schema, self._only_columns, whole_tail=whole_tail)
+
+    def _with_whole_tail(
+        self, text: str, tree: ast.Query, error: QueryError | None
+    ) -> list[Fault] | None:
+        """Confirm with one repair for all that stands behind the patterns; None if that fails too.
+
+        Steps that aggregate hang together: repaired one by one they do not meet the gold's.
+        """
+        found = self._differences(tree, whole_tail=True)
+        if isinstance(found, str):
+            return None
+        if not isinstance(self.bench.run(text), Result):
+            found = self._syntax_first(text, tree, found, error)
+        faults = self._confirmed(text, found)
+        return faults if faults and all(fault.confirmed for fault in faults) else None
 
     def _syntax_first(
         self, text: str, tree: ast.Query, found: list[Difference], error: QueryError | None

@@ -131,13 +131,13 @@ class OutputFaults:
         x, y = self.mine.form(a), self.theirs.form(b)
         if x[0] == "aggregate" and y[0] == "aggregate":
             return self._aggregate_code(a, x, y)
+        unknown = self._unknown_key(a)
+        if unknown is not None:
+            return "schema.property", f"no property {unknown}"
         if has_aggregate(x) != has_aggregate(y):
             return "aggregation.function", "one of the two aggregates where the other does not"
         if has_aggregate(form) and (has_aggregate(x) or has_aggregate(y)):
             return "aggregation.function", "the value is computed in another way"
-        unknown = self._unknown_key(a)
-        if unknown is not None:
-            return "schema.property", f"no property {unknown}"
         whole = {"entity", "draft", "gold"}
         if (x[0] in whole) != (y[0] in whole):
             if x[0] in whole:
