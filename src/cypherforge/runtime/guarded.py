@@ -8,12 +8,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from cypherforge.artifacts.bundle import Bundle
 from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.files import digest
 from cypherforge.core.paths import cache_folder
+from cypherforge.cypher import CypherSyntaxError, parse
 from cypherforge.graph.base import Graph
 from cypherforge.graph.narrow import narrow
 from cypherforge.graph.render import render_schema
@@ -25,7 +27,7 @@ from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, RepairDialect, schema_fixes
-from cypherforge.runtime.literals import question_notes
+from cypherforge.runtime.literals import question_notes, stored_as_written
 from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
@@ -240,8 +242,18 @@ def open_guarded(
         text = render_schema(schema).text
         loop = ExecutionLoop(schema, text, index, flip="flip" in on, notes="notes" in on)
     vote = Vote(seed=seed) if "vote" in on else None
+    if vote is not None and index is not None:
+        vote = replace(vote, trusted=partial(_believed, schema=schema, index=index))
     checks = SilentChecks(graph, schema) if "checks" in on else None
     return Guarded(name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls)
+
+
+def _believed(query: str, *, schema: Schema, index: ValueIndex) -> bool:
+    """Whether nothing in a query speaks against its finding nothing."""
+    try:
+        return stored_as_written(parse(query), schema, index)
+    except CypherSyntaxError:
+        return False
 
 
 def _kept(bundle: Bundle | None) -> tuple[Rule, ...]:

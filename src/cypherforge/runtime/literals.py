@@ -114,6 +114,14 @@ def _binding(
     yield Binding(owners, key.name, value.value, value, key, exact, sole, relationship)
 
 
+def stored_as_written(query: ast.Query, schema: Schema, index: ValueIndex) -> bool:
+    """Whether a query compares texts, and each of them is stored where it is compared."""
+    texts = [b for b in bindings_of(query, schema) if isinstance(b.value, str)]
+    return bool(texts) and all(
+        any(index.holds(owner, b.key, str(b.value)) is True for owner in b.owners) for b in texts
+    )
+
+
 # ---------------------------------------------------------------- notes for the correction prompt
 
 

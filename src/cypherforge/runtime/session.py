@@ -112,6 +112,25 @@ class Session:
             )
         return [drafted for drafted, _ in answered]
 
+    def text(self, request: ChatRequest, part: str) -> str:
+        """One model call whose answer is no query; "" if it cannot be used."""
+        self.calls += 1
+        begun = time.monotonic()
+        try:
+            answer = self.model.chat(request)
+        except ModelAnswerError as error:
+            self.trace.add(part, str(error), time.monotonic() - begun)
+            return ""
+        self.trace.add(
+            part,
+            answer.text,
+            time.monotonic() - begun,
+            model=self.model.name,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+        )
+        return answer.text.strip() if answer.usable else ""
+
     def fix(self, query: str) -> str:
         """The query after all fixes, each of which is told in the trace."""
         fixed, notes = apply_all(self.fixes, query)

@@ -18,8 +18,9 @@ from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.render import render_schema
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatModel, ChatRequest, Message
+from cypherforge.runtime import last_cq
 from cypherforge.runtime.draft import Draft, draft
-from cypherforge.runtime.guarded import open_guarded
+from cypherforge.runtime.guarded import open_guarded, shared_index
 from cypherforge.runtime.pipeline import Answer, Outcome
 from cypherforge.runtime.prompts import Exemplar, zero_shot_request
 from cypherforge.runtime.trace import Listener, Trace
@@ -32,6 +33,8 @@ STRATEGIES: dict[str, str] = {
     "cypherguard": "the paper's parts: rules and exemplars, schema fixes, execution loop",
     "vote": "five drafts under the schema's grammar, grouped by what they return",
     "full": "all parts that pay: grounding, exemplars, grammar, vote, fixes, loop",
+    "last-cq": "LAST-CQ's loop: validate, correct on the raw error, relax what finds nothing",
+    **{name: f"an arm of LAST-CQ: {name[8:]}" for name in last_cq.ARMS if name != "last-cq"},
 }
 
 #: CypherGuard, section 3.2: L, the repairs that a question may cost.
@@ -232,10 +235,26 @@ def _guarded(name: str, setting: Setting) -> Strategy:
     )
 
 
+def _last_cq(name: str, setting: Setting) -> Strategy:
+    options = {**last_cq.ARMS[name], **setting.options}
+    needs_index = options.get("relaxed", 1) and options.get("guard", True)
+    return last_cq.LastCq(
+        name,
+        setting.graph,
+        setting.model,
+        setting.schema,
+        render_schema(setting.schema).text,
+        index=shared_index(setting.graph, setting.schema) if needs_index else None,
+        seed=setting.seed,
+        **options,
+    )
+
+
 _MAKERS: dict[str, Callable[[str, Setting], Strategy]] = {
     "zero-shot": _raw_retry(0),
     "naive-retry": _raw_retry(REPAIRS),
     "cypherguard": _guarded,
     "vote": _guarded,
     "full": _guarded,
+    **dict.fromkeys(last_cq.ARMS, _last_cq),
 }

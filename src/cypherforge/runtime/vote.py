@@ -7,7 +7,7 @@ size the one that holds the earlier draft wins, so that the greedy one decides.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cypherforge.graph.compare import same_rows
@@ -35,6 +35,9 @@ class Vote:
     drafts: int = DRAFTS
     temperature: float = TEMPERATURE
     seed: int = 0
+    all_sampled: bool = False
+    #: Whether an empty result that all drafts but one share is to be believed.
+    trusted: Callable[[str], bool] = lambda _: False
 
     def run(self, session: Session, request: ChatRequest) -> Attempt | None:
         """The winner; None if no draft held a query. Stops early once the leader cannot be beaten."""
@@ -48,6 +51,15 @@ class Vote:
         if not groups:
             return None
         self.tell(session, groups)
+        empty = next((g for g in groups if g.attempt.kind == "empty"), None)
+        if (
+            groups[0].attempt.kind == "answered"
+            and empty is not None
+            and len(empty.members) >= self.drafts - 1 > len(groups[0].members)
+            and self.trusted(empty.attempt.query)
+        ):
+            session.trace.add("stop", "nearly all drafts find nothing, with names as stored")
+            return empty.attempt
         return groups[0].attempt
 
     def next_wave(
@@ -90,7 +102,7 @@ class Vote:
 
     def sampled(self, request: ChatRequest, number: int) -> ChatRequest:
         """The request of one draft: the first greedy, the others sampled with seeds of their own."""
-        if number == 0:
+        if number == 0 and not self.all_sampled:
             return request
         return replace(
             request, temperature=self.temperature, seed=self.seed * 1000 + number, sample=number
