@@ -19,6 +19,8 @@ def compare_runs(
 ) -> list[dict[str, Any]]:
     """Compare arms over the questions that both runs scored by the same gold.
 
+    True-empty questions have flips of their own and count in no figure.
+
     Without names, arms of the same name are compared; two runs of one arm each compare these, and
     one run with itself its arms with their baseline. Raises UsageError where nothing fits.
     """
@@ -26,20 +28,23 @@ def compare_runs(
     same = {i for i in first.golds if i in second.golds and _gold(first, i) == _gold(second, i)}
     found = []
     for a, b in pairs:
-        row = compare_trials(a, first.trials[a], b, second.trials[b], same, seed=seed)
+        ordinary = {i for i in same if not first.golds[i]["true_empty"]}
+        row = compare_trials(a, first.trials[a], b, second.trials[b], ordinary, seed=seed)
+        empties = compare_trials(a, first.trials[a], b, second.trials[b], same - ordinary)
         row["first_run"], row["second_run"] = str(first.folder), str(second.folder)
         row["flips"] = {
             side: [
                 {
                     "id": i,
                     "graph": first.golds[i]["graph"],
+                    "true_empty": first.golds[i]["true_empty"],
                     "question": first.golds[i]["question"],
                     "before": first.trials[a][i].verdict,
                     "after": second.trials[b][i].verdict,
                     "draft_before": first.trials[a][i].cypher,
                     "draft_after": second.trials[b][i].cypher,
                 }
-                for i in row.get(side, ())
+                for i in (*row.get(side, ()), *empties.get(side, ()))
             ]
             for side in ("fixed", "broken")
         }
@@ -72,8 +77,9 @@ def comparison_text(row: Mapping[str, Any]) -> str:
         )
     for side in ("fixed", "broken"):
         for flip in row["flips"][side]:
+            mark = " (true-empty)" if flip["true_empty"] else ""
             lines.append(
-                f"{side}: {flip['id']} [{flip['before']} → {flip['after']}] {flip['question']}"
+                f"{side}{mark}: {flip['id']} [{flip['before']} → {flip['after']}] {flip['question']}"
             )
     return "\n".join(lines)
 

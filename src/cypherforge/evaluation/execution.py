@@ -93,17 +93,18 @@ def _sort_key(gold: str, result: Result, graph: Graph, timeout: float | None) ->
     order = outer_order(tree)
     if order is None:
         return None
-    returned = _last_return(tree)
+    returned = last_return(tree)
     if returned is None or returned.order_by is not order or len(result.rows) < 2:
         return SortKey()
-    places = [_place(key.expression, returned) for key in order.items]
+    places = [place_of(key.expression, returned) for key in order.items]
     known = [place for place in places if place is not None]
     if len(known) == len(places) and not returned.star:
         return SortKey(columns=tuple(known))
     return _fetched(gold, result, graph, timeout, order, returned)
 
 
-def _last_return(tree: ast.Query) -> ast.Return | None:
+def last_return(tree: ast.Query) -> ast.Return | None:
+    """The RETURN that gives the rows; None where parts of a UNION or a subquery do."""
     body = tree.body
     while isinstance(body, ast.Next) and body.parts:
         body = body.parts[-1]
@@ -113,7 +114,7 @@ def _last_return(tree: ast.Query) -> ast.Return | None:
     return None
 
 
-def _place(key: ast.Expression, returned: ast.Return) -> int | None:
+def place_of(key: ast.Expression, returned: ast.Return) -> int | None:
     """The column that a sort key is, by alias or by being the same expression."""
     for place, item in enumerate(returned.items):
         if item.expression == key:

@@ -264,7 +264,8 @@ def _gaps(first: Sequence[float], second: Sequence[float]) -> np.ndarray:
     a, b = _checked(first), _checked(second)
     if len(a) != len(b):
         raise UsageError(f"{len(a)} scores against {len(b)}: not the same questions")
-    return b - a
+    gaps: np.ndarray = b - a
+    return gaps
 
 
 def _open_unit(value: float, what: str) -> None:

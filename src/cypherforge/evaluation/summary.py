@@ -281,10 +281,9 @@ def fault_counts(trials: Iterable[Trial]) -> dict[str, dict[str, int]]:
 
 
 def difference(run: Run, first: str, second: str, *, seed: int = 0) -> dict[str, Any]:
-    """Two arms over the questions that both were scored on."""
-    return compare_trials(
-        first, run.trials[first], second, run.trials[second], set(run.golds), seed=seed
-    )
+    """Two arms over the questions that both were scored on, true-empty ones left out."""
+    ids = [i for i, gold in run.golds.items() if not gold["true_empty"]]
+    return compare_trials(first, run.trials[first], second, run.trials[second], ids, seed=seed)
 
 
 def compare_trials(
