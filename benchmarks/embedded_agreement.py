@@ -207,7 +207,7 @@ def judge(query: str, server: Server, graph: Graph) -> tuple[str, str]:
     if _agree(_lists_sorted(wanted), _lists_sorted(found), keys):
         return "open: order of collect()", difference
     averaged = any(isinstance(cell, float) for row in wanted.rows for cell in row)
-    if averaged and _without_split_groups(wanted) == _without_split_groups(found):
+    if averaged and _split_alike(wanted, found):
         return "open: groups by an average that is rounded otherwise", difference
     for clause in clauses:
         if isinstance(clause, Projection):
@@ -287,19 +287,27 @@ def _columns(result: Result, kept: list[int]) -> Result:
     )
 
 
-def _without_split_groups(result: Result) -> Counter[Any]:
-    """Rows by what is no count, averages rounded; the counts of equal ones added up.
+def _split_alike(wanted: Result, found: Result) -> bool:
+    """Whether the two differ only where one of them splits a group by the last digit of a float.
 
-    An average is summed up in the order of the rows, so its last digit is nobody's.
+    An average is summed up in the order of the rows, so its last digit is nobody's. Groups that
+    neither splits must have the same counts.
     """
-    groups: Counter[Any] = Counter()
+    left, right = _groups(wanted), _groups(found)
+    if left.keys() != right.keys():
+        return False
+    split = {key for key in left if len(left[key]) > 1 or len(right[key]) > 1}
+    return bool(split) and all(left[key] == right[key] for key in left.keys() - split)
+
+
+def _groups(result: Result) -> dict[str, list[tuple[int, ...]]]:
+    """The integers of each row, by all its other cells, floats rounded."""
+    groups: dict[str, list[tuple[int, ...]]] = {}
     for row in result.rows:
-        key = tuple(
-            f"{cell:.9g}" if isinstance(cell, float) else repr(cell)
-            for cell in row
-            if not isinstance(cell, int) or isinstance(cell, bool)
-        )
-        groups[key] += sum(cell for cell in row if isinstance(cell, int))
+        counts = tuple(x for x in row if isinstance(x, int) and not isinstance(x, bool))
+        others = [x for x in row if not isinstance(x, int) or isinstance(x, bool)]
+        key = repr([f"{x:.9g}" if isinstance(x, float) else x for x in others])
+        groups.setdefault(key, []).append(counts)
     return groups
 
 

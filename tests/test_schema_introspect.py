@@ -23,12 +23,13 @@ from cypherforge.core.errors import (
 from cypherforge.graph.base import Result
 from cypherforge.graph.connect import connect
 from cypherforge.graph.embedded import EmbeddedGraph
-from cypherforge.graph.introspect import introspect, value_type
+from cypherforge.graph.introspect import introspect
 from cypherforge.graph.memgraph_schema import schema_of
 from cypherforge.graph.neutral import NodeRow, RelationshipRow
 from cypherforge.graph.policy import ValuePolicy
 from cypherforge.graph.render import compact
 from cypherforge.graph.schema import LabelSet, Pattern, Property, Schema
+from cypherforge.graph.value_types import value_type
 from cypherforge.graph.values import NodeValue, RelationshipValue, Unreadable, make_point
 
 NASTY = "x`) DETACH DELETE n //"

@@ -14,7 +14,8 @@ from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.introspect import introspect
 from cypherforge.graph.neutral import NodeRow, RelationshipRow
 from cypherforge.graph.policy import ValuePolicy
-from cypherforge.graph.value_index import Update, ValueIndex, normalise, squeeze
+from cypherforge.graph.value_index import Update, ValueIndex
+from cypherforge.graph.value_text import normalise, squeeze
 
 FILMS = [
     "Game of Thrones",

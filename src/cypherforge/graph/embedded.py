@@ -47,8 +47,8 @@ from cypherforge.graph.base import (
 from cypherforge.graph.embedded_compat import USE_NEO4J, adapt
 from cypherforge.graph.embedded_kinds import Facts
 from cypherforge.graph.embedded_values import Converter
-from cypherforge.graph.introspect import value_type
 from cypherforge.graph.neutral import Id, NodeRow, RelationshipRow
+from cypherforge.graph.value_types import value_type
 
 LANGUAGE: Final = "opencypher"
 _BATCH = 500

@@ -14,18 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from neo4j.spatial import Point
-from neo4j.time import Date, DateTime, Duration, Time
-
 from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.cypher.names import quote_name
-from cypherforge.graph.formats import apoc_meta
-from cypherforge.graph.formats.arrows import parse_names
+from cypherforge.graph.declared import Declared, read_declared, read_rules
 from cypherforge.graph.memgraph_schema import schema_of
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import (
-    Constraint,
-    Index,
     Label,
     LabelSet,
     Pattern,
@@ -34,16 +28,16 @@ from cypherforge.graph.schema import (
     Scalar,
     Schema,
 )
-from cypherforge.graph.type_names import list_of, type_name, union_type
-from cypherforge.graph.values import NodeValue, RelationshipValue, VectorValue, iso
+from cypherforge.graph.type_names import type_name, union_type
+from cypherforge.graph.value_types import example_value, value_type
 
 if TYPE_CHECKING:
     from cypherforge.graph.base import Graph
 
 #: Nodes a label and relationships a type that are read at most, unless told otherwise.
 SAMPLE = 100_000
-#: Example values a property, the length a text may have to be one, and how many are looked at.
-EXAMPLES, EXAMPLE_LENGTH, EXAMPLE_POOL = 3, 60, 20
+#: Example values a property, and how many are looked at for them.
+EXAMPLES, EXAMPLE_POOL = 3, 20
 
 #: Seconds a query may take: reading a whole label takes longer than answering a question.
 TIMEOUT = 60.0
@@ -108,53 +102,6 @@ def introspect(
     return _Introspection(graph, sample, policy, examples, timeout).run()
 
 
-def value_type(value: Any) -> str:
-    """Return the canonical property type of a value as ``Graph.run`` returns it."""
-    match value:
-        case bool():
-            return "BOOLEAN"
-        case int():
-            return "INTEGER"
-        case float():
-            return "FLOAT"
-        case str():
-            return "STRING"
-        case DateTime():
-            return "DATE_TIME" if value.tzinfo else "LOCAL_DATE_TIME"
-        case Date():
-            return "DATE"
-        case Time():
-            return "TIME" if value.tzinfo else "LOCAL_TIME"
-        case Duration():  # before tuple: the driver's durations and points are tuples
-            return "DURATION"
-        case Point():
-            return "POINT"
-        case bytes() | bytearray():
-            return "BYTES"
-        case VectorValue():
-            return "VECTOR"
-        case list() | tuple():
-            inner = {value_type(item) for item in value if item is not None}
-            return list_of(union_type(inner)) if inner else "LIST"
-        case Mapping():
-            return "MAP"
-    return "UNKNOWN"
-
-
-def example_value(value: Any) -> Scalar | None:
-    """Return a value as an example: short scalars, temporal values as ISO text, None for others."""
-    match value:
-        case bool() | int():
-            return value
-        case float():
-            return value if abs(value) < float("inf") else None
-        case str():
-            return value if 0 < len(value) <= EXAMPLE_LENGTH else None
-        case DateTime() | Date() | Time() | Duration():
-            return iso(value)
-    return None
-
-
 class _Introspection:
     def __init__(
         self, graph: Graph, sample: int, policy: ValuePolicy, examples: int, timeout: float
@@ -177,9 +124,9 @@ class _Introspection:
                 return self.with_examples(known)
         label_counts, combinations = self.labels()
         type_counts = self.types()
-        also = _Declared()
-        if self.larger(label_counts) or self.larger(type_counts):
-            also = self.declared()
+        also = Declared()
+        if self.neo4j and (self.larger(label_counts) or self.larger(type_counts)):
+            also, self.source = read_declared(self.attempt)
         labels = [
             Label(name, self.label_properties(name, count, also.labels.get(name, {})), count)
             for name, count in sorted(label_counts.items())
@@ -190,7 +137,7 @@ class _Introspection:
             rel, pairs = self.relationships(name, count, also)
             types.append(rel)
             patterns += pairs
-        constraints, indexes = self.rules() if self.neo4j else ([], [])
+        constraints, indexes = read_rules(self.attempt) if self.neo4j else ([], [])
         return Schema.build(
             labels,
             types,
@@ -288,9 +235,7 @@ class _Introspection:
         sighting.examples = self.find_examples(match, "n", name, sighting.types)
         return sighting.properties(also if count > sighting.seen else {})
 
-    def relationships(
-        self, name: str, count: int, also: _Declared
-    ) -> tuple[RelType, list[Pattern]]:
+    def relationships(self, name: str, count: int, also: Declared) -> tuple[RelType, list[Pattern]]:
         bound = self.bound(count)
         match = f"MATCH (a)-[r:{quote_name(name)}]->(b) WITH a, r, b{bound}"
         numbers: dict[tuple[str, str], int] = {}
@@ -324,7 +269,7 @@ class _Introspection:
         return RelType(name, properties, count, self.reciprocity(name, numbers, count)), patterns
 
     def rare_pairs(
-        self, name: str, also: _Declared, seen: Mapping[tuple[str, str], int]
+        self, name: str, also: Declared, seen: Mapping[tuple[str, str], int]
     ) -> list[tuple[str, str]]:
         """Look for the pairs that the server thinks possible and the sample did not meet."""
         found = []
@@ -443,7 +388,7 @@ class _Introspection:
             found[key] = tuple(shown[: self.examples])
         return found
 
-    # What the servers say of themselves.
+    # Memgraph tells its schema itself.
 
     def memgraph(self) -> Schema | None:
         rows = self.attempt("SHOW SCHEMA INFO", "SHOW SCHEMA INFO")
@@ -481,100 +426,10 @@ class _Introspection:
             warnings=tuple(self.warnings),
         )
 
-    def declared(self) -> _Declared:
-        """Return names that the server's own procedures know, for graphs beyond the sample."""
-        if not self.neo4j:
-            return _Declared()
-        known = self.declared_by_apoc() or self.declared_by_procedures()
-        rows = self.attempt("CALL db.schema.visualization()", "db.schema.visualization")
-        for nodes, relationships in rows or ():
-            names = {node.id: _virtual_name(node) for node in nodes if isinstance(node, NodeValue)}
-            for rel in relationships:
-                if isinstance(rel, RelationshipValue):
-                    pair = (names.get(rel.start, ""), names.get(rel.end, ""))
-                    if all(pair):
-                        known.pairs.setdefault(rel.type, set()).add(pair)
-        return known
-
-    def declared_by_apoc(self) -> _Declared | None:
-        rows = self.attempt(
-            "CALL apoc.meta.schema({sample: $sample}) YIELD value RETURN value",
-            "the procedure apoc.meta.schema",
-            sample=1000,
-        )
-        if not rows or not isinstance(rows[0][0], Mapping):
-            self.source = "fallback"
-            return None
-        self.source = "apoc"
-        schema = apoc_meta.parse("", rows[0][0])
-        return _Declared(
-            {n: {p.name: p.type for p in x.properties} for n, x in schema.labels.items()},
-            {n: {p.name: p.type for p in x.properties} for n, x in schema.types.items()},
-        )
-
-    def declared_by_procedures(self) -> _Declared:
-        known = _Declared()
-        rows = self.attempt(
-            "CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes "
-            "RETURN nodeLabels, propertyName, propertyTypes",
-            "the procedure db.schema.nodeTypeProperties",
-        )
-        for names, key, kinds in rows or ():
-            for name in names if key else ():
-                _declare(known.labels.setdefault(name, {}), key, kinds)
-        rows = self.attempt(
-            "CALL db.schema.relTypeProperties() YIELD relType, propertyName, propertyTypes "
-            "RETURN relType, propertyName, propertyTypes",
-            "the procedure db.schema.relTypeProperties",
-        )
-        for text, key, kinds in rows or ():
-            if key:
-                _declare(known.types.setdefault(parse_names(text)[0], {}), key, kinds)
-        return known
-
-    def rules(self) -> tuple[list[Constraint], list[Index]]:
-        rows = self.attempt(
-            "SHOW CONSTRAINTS YIELD type, entityType, labelsOrTypes, properties",
-            "the list of constraints",
-        )
-        constraints = [
-            Constraint(kind, entity, name, tuple(properties or ()))
-            for kind, entity, names, properties in rows or ()
-            for name in names or ()
-        ]
-        rows = self.attempt(
-            "SHOW INDEXES YIELD type, entityType, labelsOrTypes, properties, owningConstraint "
-            "WHERE owningConstraint IS NULL AND type <> 'LOOKUP'",
-            "the list of indexes",
-        )
-        indexes = [
-            Index(kind, entity, tuple(names or ()), tuple(properties or ()))
-            for kind, entity, names, properties, _ in rows or ()
-        ]
-        return constraints, indexes
-
-
-@dataclass
-class _Declared:
-    """Property types by label and by type, and endpoint pairs by type, as the server claims."""
-
-    labels: dict[str, dict[str, str]] = field(default_factory=dict)
-    types: dict[str, dict[str, str]] = field(default_factory=dict)
-    pairs: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
-
 
 def _vague(kind: str) -> bool:
     """ArcadeDB says ``LIST<ANY>`` of every list, Neo4j ``LIST<INTEGER NOT NULL>`` of bytes too."""
     return kind.startswith("LIST") and ("ANY" in kind or type_name(kind) == "LIST<INTEGER>")
-
-
-def _declare(table: dict[str, str], key: str, kinds: Iterable[str] | None) -> None:
-    kind = union_type(type_name(name) for name in kinds or ())
-    table[key] = union_type((table[key], kind)) if key in table else kind
-
-
-def _virtual_name(node: NodeValue) -> str:
-    return str(node.properties.get("name") or next(iter(node.labels), ""))
 
 
 def _filled(

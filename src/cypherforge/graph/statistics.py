@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from cypherforge.core.errors import InputError, QueryError, QueryTimeout
 from cypherforge.core.files import atomic_write, dumps, loads, read_text
 from cypherforge.cypher.names import quote_name
-from cypherforge.graph.introspect import SAMPLE, TIMEOUT, example_value, introspect
+from cypherforge.graph.introspect import SAMPLE, TIMEOUT, introspect
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Label, Property, RelType, Scalar, Schema
+from cypherforge.graph.value_types import example_value
 
 if TYPE_CHECKING:
     from cypherforge.graph.base import Graph

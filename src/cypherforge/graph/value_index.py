@@ -10,15 +10,10 @@ from __future__ import annotations
 
 import re
 import threading
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-import numpy.typing as npt
-from rapidfuzz import fuzz, process
+from typing import TYPE_CHECKING
 
 from cypherforge.core.errors import InputError, QueryError, UsageError
 from cypherforge.core.files import atomic_write, digest, dumps, loads, read_text
@@ -26,6 +21,8 @@ from cypherforge.cypher.names import quote_name
 from cypherforge.graph.introspect import TIMEOUT
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Label, RelType, Schema
+from cypherforge.graph.value_tables import Match, Place, Tables
+from cypherforge.graph.value_text import squeeze
 
 if TYPE_CHECKING:
     from cypherforge.graph.base import Graph
@@ -38,22 +35,7 @@ MAX_VALUES = 200_000
 LEAST_SCORE = 70.0
 
 _FORMAT = "cypherforge value index 1"
-_CANDIDATES = 64
-_POSTINGS = 20_000
-_QUOTES = str.maketrans(
-    {
-        **dict.fromkeys("‘’‚‛ʼʹʻ′`´＇", "'"),
-        **dict.fromkeys("“”„‟″«»＂", '"'),
-        **dict.fromkeys("‐‑‒–—―−－", "-"),
-    }
-)
-_LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
-)
-_MARKS = re.compile(r"[^\w\s]|_")
 _WORDS = re.compile(r"\w+(?:'\w+)*")
-
-Match = Literal["exact", "normalised", "contains", "fuzzy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,49 +74,15 @@ class Update:
     unchanged: int = 0
 
 
-def normalise(text: str) -> str:
-    """Return a text without what people leave out: case, accents, kinds of quotes and dashes.
-
-    >>> normalise("  CAFÉ  O’Brien—Ångström ")
-    "cafe o'brien-angstrom"
-    """
-    if text.isascii():
-        return " ".join(text.replace("`", "'").lower().split())
-    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).casefold()
-    text = "".join(
-        char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)
-    )
-    text = unicodedata.normalize("NFC", text.translate(_LETTERS))
-    return " ".join(text.split())
-
-
-def squeeze(text: str) -> str:
-    """Return a normalised text without marks: ``o'brien`` and ``obrien`` are the same.
-
-    An apostrophe joins, any other mark parts. Texts of marks alone stay as they are.
-    """
-    plain = normalise(text)
-    bare = plain.replace("'", "")
-    if not bare.replace(" ", "").isalnum():
-        bare = " ".join(_MARKS.sub(" ", bare).split())
-    return bare or plain
-
-
-_Ints = npt.NDArray[np.int64]
-
-#: (is relationship, owner, property)
-_Place = tuple[bool, str, str]
-
-
 class ValueIndex:
     """An index of values. Look-ups are thread-safe; updates take the lock."""
 
     def __init__(self, *, fingerprint: str = "", policy: ValuePolicy = ALL_VALUES) -> None:
         self.fingerprint = fingerprint
         self.policy = policy
-        self._values: dict[_Place, tuple[str, ...]] = {}
-        self._cut: set[_Place] = set()
-        self._tables: _Tables | None = None
+        self._values: dict[Place, tuple[str, ...]] = {}
+        self._cut: set[Place] = set()
+        self._tables: Tables | None = None
         self._lock = threading.RLock()
 
     @classmethod
@@ -240,7 +188,7 @@ class ValueIndex:
             return []
         tables = self._ready()
         hits: list[Hit] = []
-        for number, match, score in tables.nearest(text, wanted, least):
+        for number, match, score in tables.nearest(wanted, least):
             for value, place in tables.stored[number]:
                 if (owner is not None and place[1] != owner) or (
                     name is not None and place[2] != name
@@ -353,124 +301,16 @@ class ValueIndex:
             raise InputError(f"not a value index: {error}", where=str(path)) from error
         return index
 
-    def _ready(self) -> _Tables:
+    def _ready(self) -> Tables:
         tables = self._tables
         if tables is None:
             with self._lock:
-                tables = self._tables or _Tables(self._values)
+                tables = self._tables or Tables(self._values)
                 self._tables = tables
         return tables
 
 
 _RANK: dict[str, int] = {"exact": 0, "normalised": 1, "contains": 2, "fuzzy": 3}
-
-
-class _Tables:
-    """The look-up tables over all values: texts by number, and the numbers that hold each piece."""
-
-    def __init__(self, values: Mapping[_Place, tuple[str, ...]]) -> None:
-        self.numbers: dict[str, int] = {}
-        self.texts: list[str] = []
-        self.stored: list[list[tuple[str, _Place]]] = []
-        self.exact = {place: frozenset(found) for place, found in values.items()}
-        for place, found in sorted(values.items()):
-            for value in found:
-                key = squeeze(value)
-                number = self.numbers.setdefault(key, len(self.texts))
-                if number == len(self.texts):
-                    self.texts.append(key)
-                    self.stored.append([])
-                self.stored[number].append((value, place))
-        # The texts as one array of code points, a blank on each side of every text.
-        lengths = np.fromiter((len(text) + 2 for text in self.texts), np.int64, len(self.texts))
-        joined = "".join(f" {text} " for text in self.texts)
-        points = np.frombuffer(joined.encode("utf-32-le"), np.uint32).astype(np.int64)
-        owner = np.repeat(np.arange(len(self.texts)), lengths)
-        pieces, owner = _codes(points, owner)
-        order = np.lexsort((owner, pieces))
-        pieces, owner = pieces[order], owner[order]
-        if len(pieces):
-            fresh = np.ones(len(pieces), bool)
-            fresh[1:] = (pieces[1:] != pieces[:-1]) | (owner[1:] != owner[:-1])
-            pieces, owner = pieces[fresh], owner[fresh]
-        self.sizes = np.bincount(owner, minlength=len(self.texts)).astype(np.float32)
-        #: Distinct pieces, where the holders of each begin, and the holders.
-        self.pieces, starts = np.unique(pieces, return_index=True)
-        self.bounds = np.append(starts, len(pieces))
-        self.holders = owner.astype(np.int32)
-
-    def nearest(self, text: str, wanted: str, least: float) -> Iterator[tuple[int, Match, float]]:
-        number = self.numbers.get(wanted)
-        if number is not None:
-            yield number, "normalised", 99.0
-        if least >= 100.0:
-            return
-        candidates = [found for found in self._candidates(wanted) if found != number]
-        texts = [self.texts[found] for found in candidates]
-        scores = process.cdist([wanted], texts, scorer=fuzz.ratio)[0] if texts else ()
-        for found, other, score in zip(candidates, texts, scores, strict=True):
-            if _holds(other, wanted) or _holds(wanted, other):
-                share = min(len(other), len(wanted)) / max(len(other), len(wanted))
-                yield found, "contains", round(90.0 * float(share) ** 0.5, 1)
-            else:
-                best = max(float(score), _by_words(wanted, other))
-                if best >= least:
-                    yield found, "fuzzy", round(best, 1)
-
-    def _candidates(self, wanted: str) -> list[int]:
-        """Return the texts that share most pieces with a text, at most ``_CANDIDATES``."""
-        codes = np.unique(_codes(_points(f" {wanted} "), None)[0])
-        if not len(self.pieces):
-            return []
-        at = np.searchsorted(self.pieces, codes)
-        at = at[self.pieces[np.minimum(at, len(self.pieces) - 1)] == codes]
-        if not len(at):
-            return []
-        # The rarest pieces tell most; common ones are read while they are cheap.
-        lengths = self.bounds[at + 1] - self.bounds[at]
-        order = np.argsort(lengths, kind="stable")
-        cheap = np.cumsum(lengths[order]) <= _POSTINGS
-        cheap[:3] = True
-        lists = [self.holders[self.bounds[i] : self.bounds[i + 1]] for i in at[order[cheap]]]
-        shared = np.bincount(np.concatenate(lists), minlength=len(self.texts))
-        found = np.flatnonzero(shared)
-        hits = shared[found]
-        # Shared pieces over all pieces (Dice), and over the smaller text, for one that is a part.
-        dice = 2.0 * hits / (self.sizes[found] + len(codes))
-        part = hits / np.minimum(self.sizes[found], len(codes))
-        score = dice + 0.5 * part
-        if len(found) > _CANDIDATES:
-            best = np.argpartition(-score, _CANDIDATES)[:_CANDIDATES]
-            found = found[best]
-        return sorted(int(number) for number in found)
-
-
-def _points(text: str) -> _Ints:
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
-
-
-def _codes(points: _Ints, owner: _Ints | None) -> tuple[_Ints, _Ints]:
-    """Return a number for each piece of three characters, and the text that it lies in.
-
-    Pieces over the border of two texts are left out. Code points have 21 bits, so three fit.
-    """
-    if len(points) < 3:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    codes = (points[:-2] << 42) | (points[1:-1] << 21) | points[2:]
-    if owner is None:
-        return codes, np.zeros(len(codes), np.int64)
-    inside = owner[:-2] == owner[2:]
-    return codes[inside], owner[:-2][inside]
-
-
-def _holds(text: str, part: str) -> bool:
-    """Return whether a text holds another as whole words; parts of one or two letters never."""
-    return len(part) > 2 and f" {part} " in f" {text} "
-
-
-def _by_words(a: str, b: str) -> float:
-    """Score two texts by their words in any order, slightly below the same order."""
-    return 0.95 * float(fuzz.token_sort_ratio(a, b))
 
 
 def _too_plain(question: str, start: int, end: int) -> bool:
@@ -488,7 +328,7 @@ def _sum(a: Update, b: Update) -> Update:
     return Update(a.added + b.added, a.removed + b.removed, a.unchanged + b.unchanged)
 
 
-def _read(graph: Graph, place: _Place, max_length: int, max_values: int) -> tuple[list[str], bool]:
+def _read(graph: Graph, place: Place, max_length: int, max_values: int) -> tuple[list[str], bool]:
     """Return the distinct short texts of a property, and whether there were more than asked for."""
     relationship, owner, name = place
     match = f"()-[n:{quote_name(owner)}]->()" if relationship else f"(n:{quote_name(owner)})"
