@@ -8,9 +8,10 @@ run that was killed goes on where it was and ends with the same pairs.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,6 @@ from cypherforge.synth.families import FAMILIES, Builder, Workshop
 from cypherforge.synth.holdout import Holdout, plain
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.trees import Drawer
-from cypherforge.synth.words import noun
 
 #: Shares of one, two, three and four relations (KG2Cypher, section 3.4).
 SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
@@ -315,7 +315,8 @@ def _unfit(result: Result, draft: Draft) -> str:
     if result.truncated:
         return f"more than {ROWS} rows"
     cells = [cell for row in result.rows for cell in row]
-    if all(cell is None or cell == 0 or cell == [] for cell in cells):
+    empty = (None,) if draft.falsy else (None, 0, [])
+    if all(cell in empty for cell in cells):
         return "only nulls and zeros"
     if any(all(row[i] is None for row in result.rows) for i in range(len(result.columns))):
         return "a column of nulls"
@@ -330,8 +331,5 @@ def _tied(keys: Sequence[Any], keep: int) -> bool:
     if keep:
         # The last that is shown and the first that is not; within what is shown order counts too.
         keys = keys[: keep + 1]
-    return any(a == b for a, b in zip(keys, keys[1:], strict=False))
+    return any(a == b for a, b in itertools.pairwise(keys))
 
-
-Announce = Callable[[str], None]
-_ = noun

@@ -156,6 +156,11 @@ class Drawer:
             labels.append(relation.end if forward else relation.start)
         return Tree(tuple(labels), tuple(grown))
 
+    def tree_of(self, relation: Relation, forward: bool = True) -> Tree:
+        """The tree of one relation, from its start (or its end)."""
+        ends = (relation.start, relation.end) if forward else (relation.end, relation.start)
+        return Tree(ends, (Hop(relation, 0, 1, forward),))
+
     def _fits(self, hops: list[Hop], parent: int, relation: Relation, forward: bool) -> bool:
         same = [h for h in hops if h.relation == relation]
         if len(same) >= 2 or any(h.parent == parent and h.forward == forward for h in same):
@@ -319,24 +324,25 @@ def _usable(value: Any) -> bool:
     if isinstance(value, str):
         return 0 < len(value.strip()) <= 80 and value.isprintable() and value == value.strip()
     if isinstance(value, float):
-        return value == value and abs(value) < 1e15
+        return abs(value) < 1e15
     return isinstance(value, bool | int | Date | DateTime)
 
 
 # ---------------------------------------------------------------- Cypher of a tree
 
 
-def variables(labels: Sequence[str], hops: int = 0) -> tuple[list[str], list[str]]:
-    """Variables of nodes and relationships: initials, numbered where they would repeat."""
+def variables(labels: Sequence[str]) -> list[str]:
+    """A variable for each node: its label's initial, numbered where it would repeat."""
     names: list[str] = []
     for label in labels:
         letter = next((c.lower() for c in label if c.isalpha() and c.isascii()), "n")
+        # `r` is for relationships.
         letter = "n" if letter == "r" else letter
         name, number = letter, 2
         while name in names:
             name, number = f"{letter}{number}", number + 1
         names.append(name)
-    return names, [f"r{i + 1}" if hops > 1 else "r" for i in range(hops)]
+    return names
 
 
 @dataclass
@@ -361,13 +367,21 @@ def test_of(dotted: str, condition: Condition, values: Values) -> str:
     return f"{dotted} {condition.op} {values.mark(condition.value)}"
 
 
+@dataclass(frozen=True, slots=True)
+class NodeText:
+    """A node pattern, and the conditions that stand in WHERE."""
+
+    text: str
+    where: tuple[str, ...]
+
+
 class PatternText:
     """The MATCH of a grounded tree: pattern, inline maps, and what must stand in WHERE."""
 
     def __init__(self, grounded: Grounded, values: Values, need: Sequence[int] = ()) -> None:
         """``need`` names the hops whose relationship needs a variable."""
         tree = grounded.tree
-        self.nodes, rels = variables(tree.labels, len(tree.hops))
+        self.nodes = variables(tree.labels)
         needed = sorted({*need, *(c.place[1] for c in grounded.conditions if c.place[0] == "hop")})
         self.rels = {
             hop: ("r" if len(needed) == 1 else f"r{i + 1}") for i, hop in enumerate(needed)
@@ -416,6 +430,13 @@ class PatternText:
         inner = f"[{name}:{quote_name(hop.relation.type)}]"
         arrow = f"-{inner}->" if hop.forward else f"<-{inner}-"
         return arrow + self._node(hop.child)
+
+    def node_text(self, node: int) -> NodeText:
+        """One node's pattern again, with what its test needs in WHERE."""
+        self._shown.discard(node)
+        before = len(self.where)
+        text = self._node(node)
+        return NodeText(text, tuple(self.where[before:]))
 
     @property
     def match(self) -> str:

@@ -1,0 +1,153 @@
+"""What the families of questions share: drawing a match, choosing columns, finishing a draft."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cypherforge.cypher.names import quote_name
+from cypherforge.synth.describe import conditions_in_words
+from cypherforge.synth.pairs import Draft
+from cypherforge.synth.phrases import Phrase, phrase
+from cypherforge.synth.predicates import Attribute
+from cypherforge.synth.trees import Drawer, Grounded, Hop, Values
+from cypherforge.synth.words import is_person, listed, noun, plural, sentence, words
+
+Builder = Callable[["Workshop", int], Draft | None]
+
+
+@dataclass
+class Workshop:
+    """What a family draws from."""
+
+    drawer: Drawer
+
+    @property
+    def rng(self) -> random.Random:
+        """The source of chance, set anew for each batch."""
+        return self.drawer.rng
+
+    def grounded(self, relations: int, *, label: str | None = None, open_leaf: float = 0.15,
+                 literals: bool = True, least_hops: int = 0) -> Grounded | None:  # fmt: skip
+        """A match with so many relations: hops and literal conditions together."""
+        draw = self.drawer
+        split = [h for h in range(least_hops, relations + 1) if literals or h == relations]
+        if not split:
+            return None
+        hops = self.rng.choice(split)
+        tree = draw.tree(hops, label=label)
+        if tree is None:
+            return None
+        found = draw.ground(tree)
+        if found is None:
+            return None
+        for _ in range(relations - hops):
+            condition = draw.literal(found)
+            if condition is None:
+                return None
+            found.conditions.append(condition)
+        for leaf in tree.leaves:
+            if not any(c.node == leaf for c in found.conditions) and self.rng.random() >= open_leaf:
+                found.conditions += draw.entity(found, leaf)
+        return found
+
+    def output(self, found: Grounded, most: int = 2) -> list[Attribute]:
+        """The attributes of the target that are asked for, its names first."""
+        label = found.tree.labels[0]
+        used = {c.attribute.name for c in found.of_node(0) if c.op == "="}
+        columns = [a for a in self.drawer.predicates.names[label] if a.name not in used]
+        if not columns or (len(columns) < most and self.rng.random() < 0.3):
+            more = [
+                a for a in self.drawer.predicates.attributes[label]
+                if a.name not in used and a not in columns and a.coverage > 0.5 and a.role != "duration"
+                and a.distinct != 1
+            ]  # fmt: skip
+            if more:
+                columns.append(self.drawer.rarest(more, lambda a: ("asked", a.owner, a.name)))
+        return columns
+
+
+def columns_text(variable: str, columns: list[Attribute]) -> str:
+    """RETURN items of a variable's properties."""
+    return ", ".join(f"{variable}.{quote_name(a.name)}" for a in columns)
+
+
+def asked(columns: list[Attribute], many: bool) -> str:
+    """The columns in words: "first names and last names"."""
+    return listed([plural(a.word) if many else a.word for a in columns])
+
+
+def finish(found: Grounded, family: str, text: str, values: Values, relations: int, question: str,
+           others: list[str], what: str, target: str, search: str = "", **rest: object) -> Draft:  # fmt: skip
+    """The draft with the forms that all families share."""
+    conditions = conditions_in_words(found)
+    analysed = f"Target: {target}. Return: {what}."
+    if conditions:
+        analysed += f" Conditions: {'; '.join(conditions)}."
+    naive = (
+        f"Find {what} of {target}" + (f" where {listed(conditions)}" if conditions else "") + "."
+    )
+    short = search or _search(found, what)
+    return Draft(family, text, values, found, relations, sentence(question), sentence(naive), analysed,
+                 tuple(dict.fromkeys(sentence(o) for o in others if o)), short, **rest)  # type: ignore[arg-type]  # fmt: skip
+
+
+def _search(found: Grounded, what: str) -> str:
+    """The question as one types it into a search box: nouns, values, what is wanted."""
+    said = [
+        *(noun(n) for n in found.tree.labels),
+        *(str(c.value) for c in found.conditions),
+        *what.replace(",", "").replace(" and ", " ").replace("the ", "").split(" "),
+    ]
+    return " ".join(dict.fromkeys(said))
+
+
+def camel(*parts: str) -> str:
+    """Words as a column's name: "movie count" becomes `movieCount`."""
+    spoken = words(" ".join(parts)).split(" ")
+    return spoken[0].lower() + "".join(w[:1].upper() + w[1:] for w in spoken[1:])
+
+
+def once(shop: Workshop, found: Grounded, n: str, returned: str) -> str:
+    """RETURN of the target's properties, each node once, in one of the ways people write it.
+
+    A match without a hop has each node once anyway. Where the plain form would give a row twice
+    the verification finds out and drops it.
+    """
+    draw = shop.rng.random()
+    if draw < 0.3:
+        return f" WITH DISTINCT {n} RETURN {returned}"
+    if found.tree.hops and draw < 0.6:
+        return f" RETURN DISTINCT {returned}"
+    return f" RETURN {returned}"
+
+
+def ways(shop: Workshop, *forms: str) -> tuple[str, list[str]]:
+    """One form as the question, the others as paraphrases; the first is the likeliest."""
+    forms = tuple(f for f in forms if f)
+    first = 0 if shop.rng.random() < 0.5 else shop.rng.randrange(len(forms))
+    return forms[first], [*forms[:first], *forms[first + 1 :]]
+
+
+def pronoun(label: str) -> tuple[str, str, bool]:
+    """Subject and object pronoun of a label's nodes, and whether they take the plural."""
+    return ("they", "them", True) if is_person(label) else ("it", "it", False)
+
+
+def about(
+    hop: Hop, *, whose: str = "", subject: str = "", plural_subject: bool | None = None
+) -> str:
+    """The clause of a hop's child with a pronoun for the parent: "watched by them"."""
+    relation = hop.relation
+    parent = relation.start if hop.forward else relation.end
+    said, obj, many = pronoun(parent)
+    spoken = phrase(relation.type, relation.start, relation.end)
+    if hop.forward:
+        # The child is the end: "that they played in", "watched by them", "of it".
+        direct = spoken.by or spoken.noun or spoken.text == "with" or type(spoken) is not Phrase
+        return spoken.backward(
+            relation.end, (whose or obj) if direct else (subject or said),
+            plural=many if plural_subject is None else plural_subject,
+        )  # fmt: skip
+    return spoken.forward(relation.start, whose or obj)

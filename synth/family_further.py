@@ -1,0 +1,257 @@
+"""Families over more than one pattern: unions, paths, comparisons, times."""
+
+from __future__ import annotations
+
+from cypherforge.cypher.names import quote_name
+from cypherforge.synth.describe import clause, noun_phrase, shown, thing
+from cypherforge.synth.family_base import (
+    Workshop,
+    asked,
+    camel,
+    columns_text,
+    finish,
+    once,
+    ways,
+)
+from cypherforge.synth.pairs import Draft
+from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
+from cypherforge.synth.words import noun, plural
+
+
+def either(shop: Workshop, relations: int) -> Draft | None:
+    """Nodes that one of two relations leads to, each once, or their number."""
+    if relations != 2:
+        return None
+    draw = shop.drawer
+    tree = draw.tree(2)
+    if tree is None or any(h.parent != 0 for h in tree.hops):
+        return None
+    parts = []
+    for number in (0, 1):
+        hop = tree.hops[number]
+        found = draw.ground(draw.tree_of(hop.relation, hop.forward))
+        if found is None:
+            return None
+        found.conditions = draw.entity(found, 1)
+        if not found.conditions:
+            return None
+        parts.append(found)
+    label = tree.labels[0]
+    columns = list(draw.predicates.names[label])
+    held = Values()
+    first, second = PatternText(parts[0], held), PatternText(parts[1], held)
+    n = first.nodes[0]
+    if second.nodes[0] != n:
+        return None
+    text = (
+        f"CALL {{ {first.match} RETURN {n}, {first.nodes[1]} AS other UNION "
+        f"{second.match} RETURN {n}, {second.nodes[1]} AS other }} WITH DISTINCT {n} "
+    )
+    told = f"{clause(parts[0], 0, many=True)} or {clause(parts[1], 0, many=True)}"
+    whom = plural(noun(label))
+    if shop.rng.random() < 0.5:
+        text += f"RETURN count({n}) AS {quote_name(camel(noun(label), 'count'))}"
+        what = "the number"
+        question, others = ways(
+            shop,
+            f"How many {whom} are there {told}?",
+            f"Count the {whom} {told}.",
+            f"What is the number of {whom} {told}, or both?",
+        )
+    else:
+        text += f"RETURN {columns_text(n, columns)}"
+        what = asked(columns, True)
+        question, others = ways(
+            shop,
+            f"What are the {what} of the {whom} {told}?",
+            f"List the {what} of all {whom} {told}.",
+            f"Find the {what} of {whom} {told}, or both.",
+        )
+    draft = finish(parts[0], "union", text, held, relations, question, others, what, whom)
+    draft.others = (parts[1],)
+    draft.analysed = f"Target: {whom}. Return: {what}. Conditions: {told}."
+    draft.naive = f"Find {what} of {whom} {told}."
+    return draft
+
+
+def path(shop: Workshop, relations: int) -> Draft | None:
+    """How far two entities are apart, over relationships of any type and direction."""
+    draw = shop.drawer
+    tree = draw.tree(relations)
+    if tree is None or any(h.parent != i for i, h in enumerate(tree.hops)):
+        return None
+    found = draw.ground(tree)
+    if found is None:
+        return None
+    ends = Grounded(
+        Tree((tree.labels[0], tree.labels[-1])), [found.nodes[0], found.nodes[-1]], [], []
+    )
+    first, last = draw.entity(ends, 0), draw.entity(ends, 1)
+    if not first or not last:
+        return None
+    ends.conditions = first + last
+    held = Values()
+    match = PatternText(ends, held)
+    a, b = match.node_text(0).text, match.node_text(1).text
+    bound = max(2, relations + 1)
+    text = (
+        f"MATCH {a}, {b} MATCH p = shortestPath(({match.nodes[0]})-[*..{bound}]-({match.nodes[1]})) "
+        "RETURN length(p) AS steps"
+    )
+    one = _entity_text(first, tree.labels[0])
+    two = _entity_text(last, tree.labels[-1])
+    question, others = ways(
+        shop,
+        f"How many relationships does the shortest path between {one} and {two} have?",
+        f"What is the length of the shortest path from {one} to {two}?",
+        f"How many steps apart are {one} and {two}, going over relationships of any kind?",
+    )
+    return finish(ends, "path", text, held, relations, question, others, "length of the shortest path",
+                  noun(tree.labels[0]))  # fmt: skip
+
+
+def _entity_text(conditions: list[Condition], label: str) -> str:
+    alone = [Condition(("node", 0), c.attribute, c.op, c.value, True) for c in conditions]
+    return thing(Grounded(Tree((label,)), [""], [], alone), 0)
+
+
+def comparison(shop: Workshop, relations: int) -> Draft | None:
+    """Two entities by one property: which is more, whether they are equal, the difference."""
+    if relations > 2:
+        return None
+    draw = shop.drawer
+    rich = [n for n in draw.predicates.labels
+            if any(a.role in ("number", "year", "date") for a in draw.predicates.attributes[n])]  # fmt: skip
+    if not rich:
+        return None
+    label = draw.rarest(rich, lambda n: ("compared", n))
+    tree = draw.tree(0, label=label)
+    if tree is None:
+        return None
+    one, two = draw.ground(tree), draw.ground(tree)
+    if one is None or two is None or one.nodes == two.nodes:
+        return None
+    both = Grounded(Tree((label, label)), [one.nodes[0], two.nodes[0]], [], [])
+    first, second = draw.entity(both, 0), draw.entity(both, 1)
+    pool = [a for a in draw.predicates.attributes[label] if a.role in ("number", "year", "date")]
+    key = shop.rng.choice(pool)
+    left = draw.sample.nodes[both.nodes[0]].get(key.name)
+    right = draw.sample.nodes[both.nodes[1]].get(key.name)
+    if not first or not second or left is None or right is None or len(first) != len(second):
+        return None
+    if [c.attribute for c in first] != [c.attribute for c in second]:
+        return None
+    both.conditions = first + second
+    held = Values()
+    match = PatternText(both, held)
+    n, m = match.nodes
+    head = f"MATCH {match.node_text(0).text}, {match.node_text(1).text}"
+    a, b = f"{n}.{quote_name(key.name)}", f"{m}.{quote_name(key.name)}"
+    said = [_entity_text(c, label) for c in (first, second)]
+    told = f"{said[0]} or {said[1]}"
+    kinds = ["more", "equal"] + (["difference"] if key.role != "date" and relations == 1 else [])
+    kind = shop.rng.choice(kinds)
+    name = first[0].attribute
+    if kind == "more":
+        if left == right:
+            return None
+        word = "later" if key.role in ("year", "date") else "higher"
+        text = (
+            f"{head} RETURN CASE WHEN {a} > {b} THEN {n}.{quote_name(name.name)} "
+            f"ELSE {m}.{quote_name(name.name)} END AS answer"
+        )
+        question, others = ways(
+            shop,
+            f"Which has the {word} {key.word}, {told}? Return the {name.word}.",
+            f"Of {said[0]} and {said[1]}, return the {name.word} of the one with the {word} {key.word}.",
+        )
+        what = f"{name.word} of the one with the {word} {key.word}"
+    elif kind == "equal":
+        text = f"{head} RETURN {a} = {b} AS answer"
+        question, others = ways(
+            shop,
+            f"Do {said[0]} and {said[1]} have the same {key.word}?",
+            f"Is the {key.word} of {said[0]} the same as that of {said[1]}?",
+        )
+        what = f"whether the {key.word} is the same"
+    else:
+        text = f"{head} RETURN {a} - {b} AS answer"
+        question, others = ways(
+            shop,
+            f"What is the {key.word} of {said[0]} minus that of {said[1]}?",
+            f"By how much does the {key.word} of {said[0]} exceed that of {said[1]}?",
+        )
+        what = f"difference in {key.word}"
+    draft = finish(
+        both, "comparison", text, held, relations, question, others, what, plural(noun(label))
+    )
+    # False and zero are answers here, and "a = b" of two nulls is not.
+    draft.falsy = True
+    return draft
+
+
+def in_year(shop: Workshop, relations: int) -> Draft | None:
+    """What falls into a year: by the year of a date."""
+    draw = shop.drawer
+    rich = [n for n in draw.predicates.labels
+            if any(a.role in ("date", "datetime") for a in draw.predicates.attributes[n])]  # fmt: skip
+    if not rich:
+        return None
+    label = draw.rarest(rich, lambda n: ("target", n))
+    if relations > 1:
+        found = shop.grounded(relations - 1, label=label)
+    else:
+        tree = draw.tree(0, label=label)
+        found = draw.ground(tree) if tree else None
+    if found is None:
+        return None
+    attributes = [a for a in draw.predicates.attributes[label] if a.role in ("date", "datetime")]
+    key = shop.rng.choice(attributes)
+    value = draw.sample.nodes[found.nodes[0]].get(key.name)
+    columns = [a for a in draw.predicates.names[label]
+               if not any(c.attribute == a and c.op == "=" for c in found.of_node(0))]  # fmt: skip
+    if value is None or any(c.attribute == key for c in found.conditions) or not columns:
+        return None
+    held = Values()
+    match = PatternText(found, held)
+    n = match.nodes[0]
+    dotted = f"{n}.{quote_name(key.name)}"
+    mark = held.mark(value.year)
+    test, told = f"{dotted}.year = {mark}", f"whose {key.word} is in {shown(value.year)}"
+    if shop.rng.random() < 0.3:
+        test += f" AND {dotted}.month = {held.mark(value.month)}"
+        told = f"whose {key.word} is in {_MONTHS[value.month - 1]} {value.year}"
+    text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
+    whom = noun_phrase(found, 0, many=True)
+    joined = (
+        f"{whom} {'and ' if any(f' {w} ' in whom for w in ('who', 'that', 'whose')) else ''}{told}"
+    )
+    if shop.rng.random() < 0.4:
+        text += f" RETURN count(DISTINCT {n}) AS {quote_name(camel(noun(label), 'count'))}"
+        what = "the number"
+        question, others = ways(
+            shop,
+            f"How many {joined} are there?",
+            f"What is the total number of {joined}?",
+            f"Count the {joined}.",
+        )
+    else:
+        text += once(shop, found, n, columns_text(n, columns))
+        what = asked(columns, True)
+        question, others = ways(
+            shop,
+            f"What are the {what} of the {joined}?",
+            f"List the {what} of all {joined}.",
+            f"Retrieve the {what} of all {joined}.",
+        )
+    draft = finish(
+        found, "time", text, held, relations, question, others, what, plural(noun(label))
+    )
+    draft.analysed += f" {told}."
+    draft.naive = f"{draft.naive[:-1]}, {told}."
+    return draft
+
+
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
