@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cypherforge.core.errors import NotSupported, QueryRefused, QuerySyntaxError
 from cypherforge.cypher import ast
@@ -59,6 +60,8 @@ class Adapted:
     explain: bool = False
 
 
+# Kept, for a query with parameters is run many times over.
+@lru_cache(maxsize=256)
 def adapt(text: str, facts: Facts) -> Adapted:
     """The query to run instead. Raises ``QuerySyntaxError``, ``QueryRefused``, ``NotSupported``."""
     try:

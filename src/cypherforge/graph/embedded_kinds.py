@@ -56,9 +56,9 @@ _COMPARISONS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What is known of the loaded graph.
+    """What is known of the loaded graph; equal to itself only, so that it can be a key.
 
     Names are sorted; ``kinds`` holds the value types of each property key; ``geographic``: there are
     points on the globe; ``renamed``: what a type that shares its name with a label is called inside.
