@@ -92,8 +92,10 @@ def test_several_faults_come_in_the_order_of_repair() -> None:
 
 def test_a_repair_that_does_not_give_the_rows_is_not_confirmed() -> None:
     graph = Told(lambda text: rows("gold") if text.startswith("MATCH (g") else rows("draft"))
-    (fault,) = diagnose("MATCH (a:A) RETURN a.x", "MATCH (g:A) RETURN g.y", graph)
+    fault, rest = diagnose("MATCH (a:A) RETURN a.x", "MATCH (g:A) RETURN g.y", graph)
     assert fault.confirmed is False and fault.code == "return.columns"
+    assert rest.code == "unknown"
+    assert rest.reason.endswith("the repaired draft gives as many rows as the gold, but others")
 
 
 def test_a_runtime_error_is_a_type_fault_of_the_part_that_causes_it() -> None:

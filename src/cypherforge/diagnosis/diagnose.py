@@ -130,7 +130,29 @@ class _Diagnosis:
             # The chain ends with the gold's rows, so its first links are right too.
             self.faults = [replace(fault, confirmed=True) for fault in self.faults]
         self.faults += found_faults
+        if self.bench.live and not all(fault.confirmed for fault in found_faults):
+            self.faults.append(_unknown(self._remainder(found_faults)))
         return self.faults
+
+    def _remainder(self, faults: list[Fault]) -> str:
+        """Why the faults that were found are not confirmed, in words."""
+        lacking = next((fault for fault in faults if fault.repair is None), None)
+        if lacking is not None:
+            return f"whether that is all, for {lacking.code} has no repair that can be run"
+        repaired = next(fault.repair for fault in reversed(faults) if fault.repair is not None)
+        outcome, gold = self.bench.run(repaired), self.bench.gold_result
+        if outcome is None or gold is None:
+            return "whether that is all, for the diagnosis has run as many repairs as it may"
+        if isinstance(outcome, QueryError):
+            return f"what is left: the repaired draft fails ({outcome.message})"
+        if len(outcome.rows) != len(gold.rows):
+            return (
+                f"what is left: the repaired draft gives {len(outcome.rows)} rows, "
+                f"the gold {len(gold.rows)}"
+            )
+        if same_rows(outcome, gold):
+            return "what is left: the repaired draft gives the gold's rows in another order"
+        return "what is left: the repaired draft gives as many rows as the gold, but others"
 
     def _differences(self, tree: ast.Query, whole_tail: bool = False) -> list[Difference] | str:
         return differences(tree, self.gold, self.schema, self._only_columns, whole_tail=whole_tail)

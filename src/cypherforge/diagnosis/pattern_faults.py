@@ -270,9 +270,7 @@ class PatternFaults:
             raise CannotRender("the draft has no MATCH")
         clause = matches[-1]
         if anchors:
-            clause = max(
-                (self.text.home(self.found.draft_of[id(a)]) for a in anchors), key=lambda c: c.span
-            )
+            clause = self.text.last_home([self.found.draft_of[id(a)] for a in anchors])
         adopted: set[int] = set()
         pieces: list[str] = []
         ordered = from_anchor(links, self.found.draft_of)

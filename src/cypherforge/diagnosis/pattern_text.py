@@ -35,6 +35,31 @@ class PatternText:
                         return match
         raise CannotRender("the node is declared by no MATCH")
 
+    def last_home(self, entities: list[Entity]) -> ast.Match:
+        """The MATCH to which a pattern on these nodes of the draft can be added.
+
+        Where WITH carries all of them on to a later MATCH, it is that one: the first WITH would
+        drop what is new.
+        """
+        home = max((self.home(entity) for entity in entities), key=lambda match: match.span)
+        for match in self.draft.matches:
+            steps = [
+                step
+                for step in self.draft.projections
+                if home.span[0] < step.span[0] < match.span[0]
+            ]
+            if steps and not match.optional and all(self._carries(s, entities) for s in steps):
+                home = match
+        return home
+
+    def _carries(self, step: ast.Projection, entities: list[Entity]) -> bool:
+        carried = {
+            id(self.draft.bindings.of(item.expression))
+            for item in step.items
+            if isinstance(item.expression, ast.Variable)
+        }
+        return step.star or all(id(entity) in carried for entity in entities)
+
     def clause(self, link: Link) -> ast.Match:
         """The MATCH that a link stands in."""
         assert isinstance(link.clause, ast.Match)
