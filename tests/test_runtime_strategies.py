@@ -11,7 +11,7 @@ from cypherforge.core.errors import UsageError
 from cypherforge.graph.base import Graph
 from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
-from cypherforge.llm.base import ChatRequest
+from cypherforge.llm.base import ChatAnswer, ChatRequest, TokenLogprob
 from cypherforge.llm.scripted import ScriptedModel
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.strategies import STRATEGIES, open_strategy
@@ -65,7 +65,7 @@ def ask(
     name: str,
     graph: Graph,
     schema: Schema,
-    script: Callable[[ChatRequest], str],
+    script: Callable[[ChatRequest], str | ChatAnswer],
     question: str = "In which movies did Ann act?",
     **options: Any,
 ) -> Answer:
@@ -180,8 +180,10 @@ def test_a_rewrite_that_fails_does_not_replace_one_that_ran(graph: Graph, schema
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_no_strategy_lets_a_write_through(graph: Graph, schema: Schema, name: str) -> None:
-    script = Script(fenced("MATCH (m:Movie) DETACH DELETE m"))
-    answer = ask(name, graph, schema, script)
+    text = fenced("MATCH (m:Movie) DETACH DELETE m")
+    # Confidence filtering wants log probabilities; the others do not look at them.
+    tokens = tuple(TokenLogprob(char, -0.1, ((char, -0.1), ("x", -4.0))) for char in text)
+    answer = ask(name, graph, schema, lambda _: ChatAnswer(text, logprobs=tokens))
     assert answer.outcome == "refused"
     assert graph.run("MATCH (m:Movie) RETURN count(m)").rows == ((6,),)
 

@@ -18,7 +18,7 @@ from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.render import render_schema
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatModel, ChatRequest, Message
-from cypherforge.runtime import last_cq
+from cypherforge.runtime import confidence, last_cq
 from cypherforge.runtime.draft import Draft, draft
 from cypherforge.runtime.guarded import open_guarded, shared_index
 from cypherforge.runtime.pipeline import Answer, Outcome
@@ -34,6 +34,12 @@ STRATEGIES: dict[str, str] = {
     "vote": "five drafts under the schema's grammar, grouped by what they return",
     "full": "all parts that pay: grounding, exemplars, grammar, vote, fixes, loop",
     "last-cq": "LAST-CQ's loop: validate, correct on the raw error, relax what finds nothing",
+    "conf": "confidence filtering: sampled drafts, the sure ones that parse and fit the schema vote",
+    **{
+        name: f"an arm of confidence filtering: {name[5:]}"
+        for name in confidence.ARMS
+        if name != "conf"
+    },
     **{name: f"an arm of LAST-CQ: {name[8:]}" for name in last_cq.ARMS if name != "last-cq"},
 }
 
@@ -250,6 +256,18 @@ def _last_cq(name: str, setting: Setting) -> Strategy:
     )
 
 
+def _confidence(name: str, setting: Setting) -> Strategy:
+    return confidence.ConfidenceFilter(
+        name,
+        setting.graph,
+        setting.model,
+        setting.schema,
+        render_schema(setting.schema).text,
+        seed=setting.seed,
+        **{**confidence.ARMS[name], **setting.options},
+    )
+
+
 _MAKERS: dict[str, Callable[[str, Setting], Strategy]] = {
     "zero-shot": _raw_retry(0),
     "naive-retry": _raw_retry(REPAIRS),
@@ -257,4 +275,5 @@ _MAKERS: dict[str, Callable[[str, Setting], Strategy]] = {
     "vote": _guarded,
     "full": _guarded,
     **dict.fromkeys(last_cq.ARMS, _last_cq),
+    **dict.fromkeys(confidence.ARMS, _confidence),
 }
