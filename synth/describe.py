@@ -104,11 +104,19 @@ def clause(grounded: Grounded, hop: int, *, many: bool) -> str:
         text = spoken.forward(relation.start, target, many=many)
     else:
         text = spoken.backward(relation.end, target, many=many)
-    extra = [
-        f"with {a(c.attribute.word)} {_amount(c)}" if c.op != "=" else f"with {c.attribute.word} {shown(c.value)}"
-        for c in grounded.of_hop(hop)
-    ]  # fmt: skip
-    return " ".join([text, listed(extra)]).strip()
+    return f"{text} {conditions_of_hop(grounded, hop)}".strip()
+
+
+def conditions_of_hop(grounded: Grounded, hop: int) -> str:
+    """The conditions on a relationship: "with a watch count greater than 3"."""
+    return listed(
+        [
+            f"with {c.attribute.word} {shown(c.value)}"
+            if c.op == "="
+            else f"with {a(c.attribute.word)} {_amount(c)}"
+            for c in grounded.of_hop(hop)
+        ]
+    )
 
 
 def _amount(condition: Condition) -> str:
@@ -132,8 +140,12 @@ def thing(grounded: Grounded, node: int) -> str:
 def conditions_in_words(grounded: Grounded) -> list[str]:
     """Each condition alone, for the analysed form: "movie watched with title 'Dune'"."""
     said = []
+    reached = {0, *(hop.child for hop in grounded.tree.hops)}
     for c in grounded.of_node(0):
         said.append(f"{c.attribute.word} {compared(c)}")
+    for node in range(len(grounded.tree.labels)):
+        if node not in reached:
+            said.append(f"the other is the {_bare(grounded, node)}")
     for i, hop in enumerate(grounded.tree.hops):
         r = hop.relation
         verb = phrase(r.type, r.start, r.end)

@@ -15,22 +15,25 @@ from cypherforge.synth.family_base import Builder, Workshop
 
 __all__ = ["FAMILIES", "Builder", "Workshop"]
 
-FAMILIES: Mapping[str, tuple[Builder, float]] = {
-    "lookup": (retrieval.lookup, 3.0),
-    "list": (retrieval.listing, 4.0),
-    "table": (retrieval.table, 1.5),
-    "between": (retrieval.between, 1.0),
-    "values": (retrieval.values_of, 0.8),
-    "count": (aggregation.counting, 2.5),
-    "aggregate": (aggregation.aggregate, 1.5),
-    "group": (aggregation.by_node, 1.2),
-    "group-value": (aggregation.by_value, 1.2),
-    "top": (aggregation.most, 1.5),
-    "extreme": (aggregation.extreme, 1.2),
-    "optional": (aggregation.optional, 0.6),
-    "negation": (retrieval.without, 0.8),
-    "union": (further.either, 0.6),
-    "comparison": (further.comparison, 0.5),
-    "path": (further.path, 0.3),
-    "time": (further.in_year, 0.6),
+ANY = (1, 2, 3, 4)
+
+#: The builder, its weight, and the counts of relations that it can have.
+FAMILIES: Mapping[str, tuple[Builder, float, tuple[int, ...]]] = {
+    "lookup": (retrieval.lookup, 3.0, (1,)),
+    "list": (retrieval.listing, 4.0, ANY),
+    "table": (retrieval.table, 1.5, ANY),
+    "between": (retrieval.between, 1.0, (1,)),
+    "values": (retrieval.values_of, 0.8, ANY),
+    "count": (aggregation.counting, 2.5, ANY),
+    "aggregate": (aggregation.aggregate, 1.5, ANY),
+    "group": (aggregation.by_node, 1.2, ANY),
+    "group-value": (aggregation.by_value, 1.2, ANY),
+    "top": (aggregation.most, 1.5, ANY),
+    "extreme": (aggregation.extreme, 1.2, ANY),
+    "optional": (aggregation.optional, 0.6, ANY),
+    "negation": (retrieval.without, 0.8, ANY),
+    "union": (further.either, 0.6, (2,)),
+    "comparison": (further.comparison, 0.5, (1,)),
+    "path": (further.path, 0.3, ANY),
+    "time": (further.in_year, 0.6, ANY),
 }

@@ -250,7 +250,6 @@ class Around:
     columns: list[Attribute]
     grouped: str
     alias: str
-    counted: str
     optional: bool
 
     @property
@@ -264,9 +263,14 @@ class Around:
         return noun_phrase(self.found, 0, many=True)
 
     @property
-    def whole(self) -> Grounded:
-        """The match with the counted end, for the record."""
-        return self.found
+    def counted(self) -> str:
+        """What is counted around one of them: "movies watched by them"."""
+        return f"{plural(noun(_far(self.hop)))} {about(self.hop)}"
+
+    @property
+    def counted_of_all(self) -> str:
+        """The same where several are spoken of."""
+        return f"{plural(noun(_far(self.hop)))} {about(self.hop, many=True)}"
 
     @property
     def returned(self) -> str:
@@ -320,8 +324,7 @@ def _around(shop: Workshop, relations: int, *, optional: bool = False) -> Around
     while alias in names:
         alias += "s"
     grouped = f"{text} WITH {n}, count(DISTINCT {m}) AS {alias}"
-    counted = f"{plural(noun(far))} {about(hop)}"
-    return Around(found, hop, match, held, columns, grouped, alias, counted, optional)
+    return Around(found, hop, match, held, columns, grouped, alias, optional)
 
 
 def by_node(shop: Workshop, relations: int) -> Draft | None:
@@ -365,9 +368,9 @@ def most(shop: Workshop, relations: int) -> Draft | None:
         text = f"{made.grouped} WHERE {made.alias} > {least} RETURN {made.returned}"
         question, others = ways(
             shop,
-            f"Which {made.all} have more than {least} {made.counted}? Return the {what} and the number.",
-            f"List the {what} of the {made.all} with more than {least} {made.counted}, and how many.",
-            f"Find the {made.all} that count more than {least} {made.counted}. Return their {what} and the number.",
+            f"Which {made.all} have more than {least} {made.counted_of_all}? Return the {what} and the number.",
+            f"List the {what} of the {made.all} with more than {least} {made.counted_of_all}, and how many.",
+            f"Find the {made.all} that count more than {least} {made.counted_of_all}. Return their {what} and the number.",
         )
         return finish(made.found, "having", text, made.held, relations, question, others,
                       f"{what}, number above {least}", label)  # fmt: skip
@@ -386,9 +389,9 @@ def most(shop: Workshop, relations: int) -> Draft | None:
     else:
         question, others = ways(
             shop,
-            f"What are the {what} of the top {keep} {made.all} by number of {made.counted}? Return the number too.",
-            f"Find the {keep} {made.all} with the most {made.counted}. Return the {what} and the number, highest first.",
-            f"List the top {keep} {made.all} by their number of {made.counted}, with the {what} and the number.",
+            f"What are the {what} of the top {keep} {made.all} by number of {made.counted_of_all}? Return the number too.",
+            f"Find the {keep} {made.all} with the most {made.counted_of_all}. Return the {what} and the number, highest first.",
+            f"List the top {keep} {made.all} by their number of {made.counted_of_all}, with the {what} and the number.",
         )
     return finish(made.found, "top", text, made.held, relations, question, others,
                   f"{what}, number of {number}, first {keep}", label,

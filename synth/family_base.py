@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cypherforge.cypher.names import quote_name
 from cypherforge.synth.describe import conditions_in_words
 from cypherforge.synth.pairs import Draft
-from cypherforge.synth.phrases import Phrase, phrase
+from cypherforge.synth.phrases import phrase
 from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.trees import Drawer, Grounded, Hop, Values
 from cypherforge.synth.words import is_person, listed, noun, plural, sentence, words
@@ -86,7 +86,7 @@ def finish(found: Grounded, family: str, text: str, values: Values, relations: i
     if conditions:
         analysed += f" Conditions: {'; '.join(conditions)}."
     naive = (
-        f"Find {what} of {target}" + (f" where {listed(conditions)}" if conditions else "") + "."
+        f"Find {target}{' where ' + listed(conditions) if conditions else ''} and return {what}."
     )
     short = search or _search(found, what)
     return Draft(family, text, values, found, relations, sentence(question), sentence(naive), analysed,
@@ -130,24 +130,18 @@ def ways(shop: Workshop, *forms: str) -> tuple[str, list[str]]:
     return forms[first], [*forms[:first], *forms[first + 1 :]]
 
 
-def pronoun(label: str) -> tuple[str, str, bool]:
-    """Subject and object pronoun of a label's nodes, and whether they take the plural."""
-    return ("they", "them", True) if is_person(label) else ("it", "it", False)
+def about(hop: Hop, *, many: bool = False, child_many: bool = True) -> str:
+    """The clause of a hop's child with a pronoun for the parent: "watched by them".
 
-
-def about(
-    hop: Hop, *, whose: str = "", subject: str = "", plural_subject: bool | None = None
-) -> str:
-    """The clause of a hop's child with a pronoun for the parent: "watched by them"."""
+    ``many``: the parent is spoken of in the plural; a person is "they" in any case.
+    """
     relation = hop.relation
     parent = relation.start if hop.forward else relation.end
-    said, obj, many = pronoun(parent)
+    they = many or is_person(parent)
     spoken = phrase(relation.type, relation.start, relation.end)
-    if hop.forward:
-        # The child is the end: "that they played in", "watched by them", "of it".
-        direct = spoken.by or spoken.noun or spoken.text == "with" or type(spoken) is not Phrase
-        return spoken.backward(
-            relation.end, (whose or obj) if direct else (subject or said),
-            plural=many if plural_subject is None else plural_subject,
-        )  # fmt: skip
-    return spoken.forward(relation.start, whose or obj)
+    if not hop.forward:
+        return spoken.forward(relation.start, "them" if they else "it", many=child_many)
+    # "that they played in", but "watched by them", "of it": the pronoun is subject or object.
+    subject = not (spoken.by or spoken.noun or spoken.text == "with")
+    word = ("they" if they else "it") if subject else ("them" if they else "it")
+    return spoken.backward(relation.end, word, many=child_many, plural=they)

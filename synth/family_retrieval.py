@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cypherforge.cypher.names import quote_name
-from cypherforge.synth.describe import clause, noun_phrase, shown, thing
+from cypherforge.synth.describe import clause, conditions_of_hop, noun_phrase, shown, thing
 from cypherforge.synth.family_base import (
     Workshop,
+    about,
     asked,
     columns_text,
     finish,
@@ -14,7 +15,7 @@ from cypherforge.synth.family_base import (
 )
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.phrases import phrase
-from cypherforge.synth.trees import Condition, Grounded, PatternText, Values
+from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
 from cypherforge.synth.words import listed, noun, plural
 
 
@@ -118,25 +119,44 @@ def table(shop: Workshop, relations: int) -> Draft | None:
     held = Values()
     match = PatternText(found, held, [number] if extra else [])
     items = [columns_text(match.nodes[0], near), columns_text(match.nodes[hop.child], far)]
-    said = [
-        f"the {asked(near, False)} of each {noun(found.tree.labels[0])}",
-        f"the {asked(far, False)} of the {noun(found.tree.labels[hop.child])}",
-    ]
+    said = _rows_in_words(found, number, asked(near, False), asked(far, False))
     for a in extra:
         items.append(f"{match.rels[number]}.{quote_name(a.name)}")
         said.append(f"the {a.word}")
     single = shop.rng.random() < 0.5 and not extra
     text = f"{match.match} RETURN {'DISTINCT ' if single else ''}{', '.join(items)}"
-    whom, what = noun_phrase(found, 0, many=True), listed(said)
+    what = listed(said)
     question, others = ways(
         shop,
-        f"Find all {whom}. Return {what}.",
-        f"List {what} for all {whom}.",
-        f"Retrieve {what} for the {whom}.",
-        f"Which {whom} are there? Return {what}.",
+        f"List {what}.",
+        f"Return {what}.",
+        f"Retrieve {what}.",
+        f"Show {what}, one row for each combination.",
     )
     target = plural(noun(found.tree.labels[0]))
     return finish(found, "table", text, held, relations, question, others, what, target)
+
+
+def _rows_in_words(found: Grounded, number: int, near: str, far: str) -> list[str]:
+    """ "the name of each genre", "the title of each movie that has it"."""
+    hop = found.tree.hops[number]
+    rest = Grounded(
+        Tree(found.tree.labels, tuple(h for h in found.tree.hops if h is not hop)),
+        found.nodes,
+        [e for i, e in enumerate(found.edges) if i != number],
+        [
+            Condition(("hop", c.place[1] - (c.place[1] > number)), c.attribute, c.op, c.value)
+            if c.place[0] == "hop"
+            else c
+            for c in found.conditions
+            if c.place != ("hop", number)
+        ],
+    )
+    extra = conditions_of_hop(found, number)
+    return [
+        f"the {near} of each {noun_phrase(rest, 0, many=False)}",
+        f"the {far} of each {noun_phrase(rest, hop.child, many=False)} {about(hop, many=False)} {extra}".strip(),
+    ]
 
 
 def _tested(found: Grounded, node: int, name: str) -> bool:
@@ -187,8 +207,6 @@ def between(shop: Workshop, relations: int) -> Draft | None:
 
 def _alone(found: Grounded, node: int) -> Grounded:
     """One node of a match as a match of its own."""
-    from cypherforge.synth.trees import Tree
-
     conditions = [
         Condition(("node", 0), c.attribute, c.op, c.value, c.entity) for c in found.of_node(node)
     ]
@@ -202,7 +220,7 @@ def values_of(shop: Workshop, relations: int) -> Draft | None:
         return None
     label = found.tree.labels[0]
     pool = [a for a in shop.drawer.predicates.attributes[label]
-            if (a.few or a.role == "list") and not _tested(found, 0, a.name)]  # fmt: skip
+            if (a.few or a.role == "list") and not any(c.attribute == a for c in found.of_node(0))]  # fmt: skip
     if not pool:
         return None
     attribute = shop.rng.choice(pool)
@@ -255,8 +273,6 @@ def without(shop: Workshop, relations: int) -> Draft | None:
     if any(_tested(found, 0, a.name) for a in columns):
         return None
     hop = found.tree.hops[denied]
-    from cypherforge.synth.trees import Tree
-
     rest = Grounded(
         Tree(found.tree.labels[:-1], found.tree.hops[:-1]),
         found.nodes[:-1],
@@ -296,7 +312,7 @@ def without(shop: Workshop, relations: int) -> Draft | None:
     target = plural(noun(found.tree.labels[0]))
     draft = finish(rest, "negation", text, held, relations, question, others, what, target)
     draft.analysed += f" Not: {told}."
-    draft.naive = draft.naive[:-1] + f", except {those}."
+    draft.naive = f"{draft.naive[:-1]}, except for {those}."
     draft.others = (Grounded(found.tree, found.nodes, found.edges, found.of_node(hop.child)),)
     return draft
 
@@ -349,7 +365,7 @@ def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
     draft = finish(found, "negation" if keep else "list", text, held, relations, question, others, what,
                    plural(noun(label)))  # fmt: skip
     draft.analysed += f" {word} {said.removeprefix(f'whose {word} ')}."
-    draft.naive = f"{draft.naive[:-1]}, {said}."
+    draft.naive = f"{draft.naive[:-1]}, of those {said}."
     return draft
 
 

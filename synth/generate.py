@@ -18,8 +18,8 @@ from typing import Any
 from cypherforge.artifacts.journal import Journal
 from cypherforge.core.errors import QueryError
 from cypherforge.core.progress import NullProgress, Progress
-from cypherforge.cypher import ast, parse
-from cypherforge.cypher.shapes import shape_of
+from cypherforge.cypher import parse
+from cypherforge.cypher.shapes import Shape, shape_of
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.values import to_json
@@ -79,7 +79,7 @@ class Generator:
         drawer: Drawer,
         options: PairOptions,
         holdout: Holdout | None = None,
-        families: Mapping[str, tuple[Builder, float]] = FAMILIES,
+        families: Mapping[str, tuple[Builder, float, tuple[int, ...]]] = FAMILIES,
     ) -> None:
         self.graph = graph
         self.name = name
@@ -92,6 +92,7 @@ class Generator:
         self.result = Generated()
         self._seen: set[str] = set()
         self._skeletons: Counter[str] = Counter()
+        self._shapes: dict[str, Shape] = {}
         self._failures: Counter[tuple[str, int]] = Counter()
         self._made: Counter[tuple[str, int]] = Counter()
         shares = {
@@ -99,8 +100,9 @@ class Generator:
         }
         self._wanted = {
             (family, count): weight * share
-            for family, (_, weight) in self.families.items()
+            for family, (_, weight, counts) in self.families.items()
             for count, share in shares.items()
+            if count in counts
         }
         self._shares = shares
         self._repeat = max(2, min(10, options.size // 100))
@@ -224,9 +226,8 @@ class Generator:
         for mark in (f"c {written}", f"q {plain(draft.question)}"):
             if mark in self._seen or mark in seen:
                 return "asked already"
-        query = parse(written)
         if self.holdout.ways:
-            reason = self.holdout.reason(self.name, draft.question, query)
+            reason = self.holdout.reason(self.name, draft.question, parse(written))
             if reason:
                 return reason
         skeleton = draft.text
@@ -250,14 +251,18 @@ class Generator:
             ]
             if _tied(keys, draft.keep):
                 return "a tie decides the order"
-        return self._record(draft, written, query, result)
+        return self._record(draft, written, result)
 
-    def _record(
-        self, draft: Draft, written: str, query: ast.Query, result: Result
-    ) -> dict[str, Any]:
+    def _shape(self, draft: Draft, written: str) -> Shape:
+        """The shape, which values do not change."""
+        if draft.text not in self._shapes:
+            self._shapes[draft.text] = shape_of(written)
+        return self._shapes[draft.text]
+
+    def _record(self, draft: Draft, written: str, result: Result) -> dict[str, Any]:
         grounded = draft.grounded
         tree = grounded.tree
-        shape = shape_of(query)
+        shape = self._shape(draft, written)
         entities = []
         literals = []
         for each in (grounded, *draft.others):
@@ -332,4 +337,3 @@ def _tied(keys: Sequence[Any], keep: int) -> bool:
         # The last that is shown and the first that is not; within what is shown order counts too.
         keys = keys[: keep + 1]
     return any(a == b for a, b in itertools.pairwise(keys))
-
