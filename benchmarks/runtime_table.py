@@ -4,7 +4,7 @@
 
 An arm is a strategy, with parts left out (``full-loop-vote``) or added (``cypherguard+dialect``), and
 after ``@`` the exemplars it is shown: ``none``, ``bundle``, ``pairs`` (synthesized from the graph:
-``--pairs FOLDER`` holds ``GRAPH/pairs.jsonl``) or ``train`` (golds of the same graph whose normal
+``--pairs FOLDER`` holds runs of ``synth pairs``, ``GRAPH/pairs/pairs.jsonl``) or ``train`` (golds of the same graph whose normal
 form without literals is not the question's own). The questions are those that
 ``draft_collection.py`` chooses by hash. Answers of the model are kept in the cache folder, so arms
 share drafts and a run that is started again asks only for what is missing.
@@ -84,7 +84,7 @@ def main() -> int:
     parser.add_argument("--skip", type=int, default=0, help="leave out the first of them")
     parser.add_argument("--arms", default=ARMS)
     parser.add_argument("--bundle", default="default")
-    parser.add_argument("--pairs", type=Path, help="folder of GRAPH/pairs.jsonl")
+    parser.add_argument("--pairs", type=Path, help="folder of runs of synth pairs")
     parser.add_argument("--workers", type=int, default=2, help="questions at once")
     parser.add_argument("--out", type=Path, help="rows, JSON Lines")
     options = parser.parse_args()
@@ -221,7 +221,7 @@ def exemplars_for(
     if arm.exemplars == "pairs":
         if options.pairs is None:
             raise InputError("no pairs", hint="pass --pairs FOLDER")
-        path = options.pairs / graph / "pairs.jsonl"
+        path = options.pairs / graph / "pairs" / "pairs.jsonl"
         return [Exemplar(row["question"], row["cypher"]) for _, row in read_jsonl(path)]
     if arm.exemplars == "train":
         own = shape(example.cypher)

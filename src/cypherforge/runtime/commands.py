@@ -1,6 +1,6 @@
 """Commands: ``ask`` and ``schema grammar``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -81,7 +81,7 @@ def ask_command(
             pipeline = Pipeline.from_bundle(bundle, graph=opened, model=backbone)
             answer = pipeline.ask(question, listener=listener)
         else:
-            options = {"parts_off": without} if without else {}
+            options: dict[str, Any] = {"parts_off": without} if without else {}
             way = open_strategy(strategy, graph=opened, model=backbone, bundle=bundle, **options)
             answer = way.answer(question, listener=listener)
     if json:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cypherforge.cypher import CypherSyntaxError, normal_form
 from cypherforge.llm.base import Embedder
 from cypherforge.llm.embeddings import nearest
 from cypherforge.runtime.prompts import Exemplar
@@ -35,18 +36,33 @@ class ExemplarStore:
         return cls(kept, embedder.embed([e.question for e in kept]), embedder)
 
     def choose(self, question: str, count: int = FEW_SHOT) -> list[Exemplar]:
-        """The nearest to a question, no query twice; the nearest stands last, next to the question."""
+        """The nearest to a question, of each query's form only one, the nearest of all last.
+
+        Two exemplars that differ in literals and names alone say the same twice; a place is better
+        given to another shape. The nearest stands next to the question.
+        """
         vector = self.embedder.embed([question])[0]
         places = list(range(len(self.exemplars)))
-        ranked = nearest(self.vectors, [f"{i:08d}" for i in places], vector, count * 4)
+        ranked = nearest(self.vectors, [f"{i:08d}" for i in places], vector, count * 8)
         chosen: list[Exemplar] = []
-        queries: set[str] = set()
+        forms: set[str] = set()
         for key, _ in ranked:
             exemplar = self.exemplars[int(key)]
-            if exemplar.cypher not in queries and len(chosen) < count:
-                queries.add(exemplar.cypher)
+            form = _form(exemplar.cypher)
+            if form not in forms:
+                forms.add(form)
                 chosen.append(exemplar)
+            if len(chosen) == count:
+                break
         return chosen[::-1]
+
+
+def _form(cypher: str) -> str:
+    """A query without its literals, names of variables and aliases."""
+    try:
+        return normal_form(cypher, literals=False, aliases=False)
+    except CypherSyntaxError:
+        return cypher
 
 
 def by_keywords(question: str, keywords: Sequence[Sequence[str]], count: int) -> list[int]:

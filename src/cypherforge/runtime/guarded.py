@@ -217,9 +217,7 @@ def open_guarded(
     if unknown:
         raise UsageError(f"no part {unknown[0]!r}", hint=f"there are {', '.join(PARTS)}")
     on = (PROFILES[name] | set(parts_on)) - set(parts_off)
-    loaded = bundle if isinstance(bundle, Bundle) else None
-    if loaded is None and bundle is not None:
-        loaded = Bundle.load(bundle)
+    loaded = Bundle.load(bundle) if isinstance(bundle, str | Path) else bundle
     index = shared_index(graph, schema) if on & {"grounding", "literals"} else None
     prompter = Prompter(
         schema,
