@@ -66,6 +66,26 @@ COMMANDS = {
         "cypherforge.evaluation.commands:compare_command",
         "Which questions change sides between two runs.",
     ),
+    "eval judge": (
+        "cypherforge.evaluation.commands:judge_command",
+        "Let a model judge a run's answers beside EX.",
+    ),
+    "eval audit": (
+        "cypherforge.evaluation.dataset_commands:audit_command",
+        "What is wrong with golds.",
+    ),
+    "eval split": (
+        "cypherforge.evaluation.dataset_commands:split_command",
+        "Split questions so that nothing leaks.",
+    ),
+    "eval leaks": (
+        "cypherforge.evaluation.dataset_commands:leaks_command",
+        "How much of a test set training has seen.",
+    ),
+    "eval empties": (
+        "cypherforge.evaluation.dataset_commands:empties_command",
+        "Make questions whose right answer is no row.",
+    ),
     "graph info": ("cypherforge.graph.commands:show_graph", "What a graph is and holds."),
     "graph export": (
         "cypherforge.graph.commands:export_graph_command",

@@ -1,4 +1,4 @@
-"""Commands: ``eval run``, ``report``, ``compare``."""
+"""Commands over runs: ``eval run``, ``report``, ``compare``, ``judge``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,22 @@ from cypherforge.core.cli_support import (
     UserOption,
 )
 from cypherforge.core.console import echo, echo_json, format_table
-from cypherforge.core.datasets import parse_columns
+from cypherforge.core.datasets import Dataset, parse_columns
 from cypherforge.core.errors import UsageError
-from cypherforge.core.files import atomic_write
+from cypherforge.core.executor import ThreadExecutor
+from cypherforge.core.files import atomic_write, dumps, loads, read_text
 from cypherforge.core.progress import ConsoleProgress
 from cypherforge.evaluation.compare import compare_runs, comparison_text
+from cypherforge.evaluation.judge import judge_humans, judge_run
 from cypherforge.evaluation.matrix import projected, run_matrix
-from cypherforge.evaluation.opening import EXAMPLE, Opening, example_file, open_services
+from cypherforge.evaluation.opening import (
+    EXAMPLE,
+    Opening,
+    example_file,
+    open_chat,
+    open_graphs,
+    open_services,
+)
 from cypherforge.evaluation.plan import (
     Matrix,
     Settings,
@@ -42,9 +51,12 @@ from cypherforge.evaluation.plan import (
 )
 from cypherforge.evaluation.report import markdown_page, percent, write_report
 from cypherforge.evaluation.summary import Run, summarise
+from cypherforge.llm.budget import Meter
 
 #: Where a run's report lies, within its folder.
 REPORT = "report"
+#: What a judge said of a run, within its folder.
+JUDGED = "judged.json"
 
 GraphsOption = Annotated[
     list[str] | None,
@@ -110,6 +122,12 @@ def run_command(
     out: OutOption = None,
     bundle: Annotated[
         str, typer.Option("--bundle", help="Rule bundle of strategies that take one.")
+    ] = "",
+    judge: Annotated[
+        str, typer.Option("--judge", help="Model that judges each answer beside EX; as --model.")
+    ] = "",
+    second_judge: Annotated[
+        str, typer.Option("--second-judge", help="Another one, to see how far judges agree.")
     ] = "",
     record: RecordOption = None,
     workers: WorkersOption = 2,
@@ -191,8 +209,17 @@ def run_command(
             run_matrix(run, asked, plan, services)
         finished = Run.open(folder)
         summary = summarise(finished, seed=seed)
-        pages = write_report(finished, summary, folder / REPORT)
+        judged = None
+        first_judge = judge or given.judge
+        if first_judge:
+            judged = _judge(
+                finished, first_judge, second_judge or given.second_judge, workers, progress, meter
+            )
+            atomic_write(folder / JUDGED, dumps(judged))
+        pages = write_report(finished, summary, folder / REPORT, judged=judged)
     if json:
+        if judged is not None:
+            summary = {**summary, "judged": judged}
         echo_json({**door(summary), "out": str(folder), "usage": meter.to_json()})
         return
     echo(arms_table(summary))
@@ -218,7 +245,9 @@ def report_command(
     """Write the report of a finished run: HTML, Markdown, JSON, CSV."""
     finished = Run.open(run)
     summary = summarise(finished, seed=seed)
-    pages = write_report(finished, summary, out or run / REPORT)
+    kept = run / JUDGED
+    judged = loads(read_text(kept)) if kept.is_file() else None
+    pages = write_report(finished, summary, out or run / REPORT, judged=judged)
     if results is not None:
         command = str(finished.artifact.manifest.run.usage.get("command", ""))
         text = markdown_page(finished, summary, command=command, machine=machine, title=title)
@@ -253,6 +282,55 @@ def compare_command(
         if number:
             echo()
         echo(comparison_text(pair))
+
+
+def judge_command(
+    run: Annotated[Path, typer.Argument(help="What eval run wrote.")],
+    judge: Annotated[str, typer.Option("--judge", help="Model that judges; as --model.")],
+    second_judge: Annotated[str, typer.Option("--second-judge", help="Another one.")] = "",
+    human: Annotated[
+        list[Path] | None,
+        typer.Option("--human", help="Questions with human verdicts in a column logical (0, 1)."),
+    ] = None,
+    graph: GraphsOption = None,
+    each: EachOption = None,
+    workers: WorkersOption = 2,
+    timeout: TimeoutOption = 15.0,
+    user: UserOption = None,
+    database: DatabaseOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Let a model judge every answer of a run beside EX, and write the report anew."""
+    progress, meter = ConsoleProgress(), Meter()
+    finished = Run.open(run)
+    judged = _judge(finished, judge, second_judge, workers, progress, meter)
+    if human:
+        labelled = cut(load_all(human, None, None), each=each, limit=None, seed=seed)
+        how = Opening(workers=workers, timeout=timeout, user=user, database=database)
+        with open_graphs(graph_specs(graph or [], labelled.graphs), how) as graphs:
+            judged["human"] = judge_humans(
+                labelled,
+                graphs,
+                open_chat(judge, progress, meter=meter),
+                executor=ThreadExecutor(workers),
+                progress=progress,
+            )
+    atomic_write(run / JUDGED, dumps(judged))
+    pages = write_report(finished, summarise(finished, seed=seed), run / REPORT, judged=judged)
+    if json:
+        echo_json({**judged, "usage": meter.to_json()})
+        return
+    for name, row in judged["arms"].items():
+        kappa = "" if row["kappa"] is None else f", kappa of both judges {row['kappa']:.2f}"
+        echo(
+            f"{name}: {row['n']} judged, correct {percent(row['correct'])}, partial "
+            f"{percent(row['partial'])}, agrees with EX {percent(row['agrees_with_ex'])}{kappa}"
+        )
+    if judged["human"]:
+        found = judged["human"]
+        echo(f"people: {found['n']} verdicts, agreement {percent(found['agreement'])}")
+    echo(f"report: {pages[0]}")
 
 
 def door(summary: dict[str, Any]) -> dict[str, Any]:
@@ -312,6 +390,18 @@ def _say_plan(plan: dict[str, Any], json: bool) -> None:
         )
 
 
+def _judge(
+    run: Run, first: str, second: str, workers: int, progress: ConsoleProgress, meter: Meter
+) -> dict[str, Any]:
+    return judge_run(
+        run,
+        open_chat(first, progress, meter=meter),
+        open_chat(second, progress, meter=meter) if second else None,
+        executor=ThreadExecutor(workers),
+        progress=progress,
+    )
+
+
 def _names(texts: list[str] | None) -> tuple[str, ...]:
     names = [part.strip() for text in texts or () for part in text.split(",")]
     return tuple(name for name in names if name)
@@ -324,3 +414,10 @@ def _seeds(text: str | None) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise UsageError(f"not seeds: {text!r}", hint="--seeds 0,1,2") from None
+
+
+def load_all(
+    paths: list[Path] | None, true_empty: list[Path] | None, columns: list[str] | None
+) -> Dataset:
+    """The questions of all files as one dataset."""
+    return load_questions(paths or [], true_empty or [], columns=parse_columns(columns or ()))
