@@ -16,7 +16,7 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
     raise missing("graphrag", error) from error
 
 
-class CypherforgeRetriever(Retriever):  # type: ignore[misc, unused-ignore]
+class CypherforgeRetriever(Retriever):
     """Retrieves rows by question. ``driver`` is what the library wants of every retriever.
 
     The strategy keeps its own connection: the driver is only kept, never asked.

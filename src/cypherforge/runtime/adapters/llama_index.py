@@ -18,7 +18,7 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
     raise missing("llama-index", error) from error
 
 
-class GraphQueryEngine(BaseQueryEngine):  # type: ignore[misc, unused-ignore]
+class GraphQueryEngine(BaseQueryEngine):
     """Answers with the rows as text; query and outcome are in the response's metadata."""
 
     def __init__(self, strategy: Answers) -> None:
