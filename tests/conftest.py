@@ -5,6 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is no failure: what a property says has no clock in it.
+settings.register_profile("cypherforge", deadline=None)
+settings.load_profile("cypherforge")
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ("CYPHERFORGE_TEST_NEO4J", "CYPHERFORGE_SHARED")

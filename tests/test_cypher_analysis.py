@@ -202,6 +202,75 @@ def test_cypher_25_by_dialect_or_prefix() -> None:
     assert analyse("CREATE (n) MATCH (m) RETURN m", "cypher-25") == []
 
 
+VALID_25 = """
+MATCH (n) RETURN n.a, count(*) GROUP BY n.a
+MATCH (n) RETURN n.a AS a, count(*) AS c GROUP BY a ORDER BY n.a
+MATCH (n) RETURN n.a AS a, count(*) AS c GROUP BY n.a, n.b ORDER BY n.b
+MATCH (n) RETURN n.a + n.b AS b, count(*) AS c GROUP BY n.a, n.b
+MATCH (n) RETURN n.b AS b, count(*) AS c GROUP BY n
+MATCH (n) RETURN n.a AS a, n.a + count(*) AS c GROUP BY a
+MATCH (n) RETURN size(n.list) AS s, n.a AS a GROUP BY n.list, n.a
+MATCH (n) RETURN *, count(*) AS c GROUP BY ALL
+MATCH (n) RETURN * GROUP BY n
+MATCH (n) RETURN count(*) AS c GROUP BY ()
+MATCH (n) WITH n.a AS a, count(*) AS c GROUP BY a ORDER BY c LIMIT 3 WHERE c > 1 RETURN a
+MATCH (n) CALL (n) { RETURN n.a AS x GROUP BY x } RETURN x
+FOR x IN [1, 2, 3] FOR y IN [x] RETURN x + y AS z
+RETURN s'abc {1+2} {"x"} {s"q{1}"} \\{ \\}' AS x
+MATCH (n) WHERE n.name = s'a{n.x}' RETURN n
+RETURN vector_distance(vector([1], 1, INT), vector([2], 1, INTEGER8), COSINE) AS d
+RETURN vector_norm(vector([1, 2], 2, SIGNED INTEGER NOT NULL), EUCLIDEAN) AS d
+RETURN [1, 2] :: VECTOR(2, INT) AS x
+MATCH (n) WHERE n IS NOT A AND property_exists(n, name) RETURN n
+UNWIND [1] AS x CALL (x) { CREATE ({a: x}) } IN 2 CONCURRENT TRANSACTIONS OF 2 ROWS DISJOINT BY AUTO
+"""
+
+INVALID_25 = """
+aggregation.grouping  n.b       MATCH (n) RETURN n.a AS a, n.b AS b GROUP BY n.a
+aggregation.grouping  n.b       MATCH (n) RETURN n.b AS b, count(*) AS c GROUP BY n.a
+aggregation.grouping  n.a       MATCH (n) RETURN n.a, count(*) GROUP BY ()
+aggregation.grouping  c         MATCH (n) RETURN count(*) AS c GROUP BY c
+aggregation.place     count(*)  MATCH (n) RETURN n.a AS a, count(*) AS c GROUP BY a, count(*)
+scope.undefined       x         MATCH (n) RETURN n.a AS a, count(*) AS c GROUP BY a, x
+scope.grouped         n         MATCH (n) RETURN n.a AS a, count(*) AS c GROUP BY a ORDER BY n.b
+scope.undefined       x         FOR x IN x RETURN x
+scope.declared        x         MATCH (x) FOR x IN [1] RETURN x
+scope.undefined       MATCH     RETURN s'a{ MATCH }b' AS x
+type.word             STRING    RETURN vector([1, 2], 2, STRING) AS d
+type.word             $t        RETURN vector([1, 2], 2, $t) AS d
+"""
+
+
+@pytest.mark.parametrize("query", lines(VALID_25))
+def test_what_only_cypher_25_has(query: str) -> None:
+    """As EXPLAIN on 2026.08 has it; Cypher 5 refuses it, by the parser or by the analysis."""
+    assert analyse(query, "cypher-25") == []
+    assert analyse("CYPHER 25 " + query) == []
+    if "IS NOT A" not in query and "DISJOINT" not in query and ":: VECTOR" not in query:
+        assert refuses(query)
+
+
+@pytest.mark.parametrize("line", lines(INVALID_25))
+def test_faults_in_what_only_cypher_25_has(line: str) -> None:
+    code, token, query = line.split(maxsplit=2)
+    found = analyse(query, "cypher-25")
+    assert [(f.code, query[f.span[0] : f.span[1]]) for f in found][:1] == [(code, token)]
+
+
+@pytest.mark.parametrize("text", ["s'a } d'", "s'a { d'", "s 'a'", "s'a {}'", "s'it''s {1}'"])
+def test_broken_interpolated_strings(text: str) -> None:
+    with pytest.raises(CypherSyntaxError):
+        parse(f"CYPHER 25 RETURN {text} AS x")
+
+
+def test_group_by_is_cypher_only_in_cypher_25() -> None:
+    query = "MATCH (n) RETURN n.a, count(*) GROUP BY n.a"
+    with pytest.raises(CypherSyntaxError, match="GROUP"):
+        parse(query)
+    with pytest.raises(CypherSyntaxError, match="GROUP"):
+        parse("CYPHER 5 " + query, "cypher-25")
+
+
 def test_findings_come_in_the_order_of_the_text() -> None:
     findings = analyse("MATCH (n) WHERE a.x = 1 AND count(n) > 1 RETURN b, foo(n)")
     assert [f.code for f in findings] == [

@@ -23,6 +23,7 @@ WRAPPERS: dict[type[ast.Node], tuple[str, str]] = {
     ast.ParenthesizedPath: ("()", "()"),
     ast.ProjectionItem: ("RETURN ", ""),
     ast.SortItem: ("RETURN 1 ORDER BY ", ""),
+    ast.GroupBy: ("RETURN 1 ", ""),
     ast.OrderBy: ("RETURN 1 ", ""),
     ast.Skip: ("RETURN 1 ", ""),
     ast.Limit: ("RETURN 1 ", ""),
@@ -48,6 +49,9 @@ LITERAL_WORDS = ("true", "false", "null", "inf", "infinity", "nan")
 
 def reparse(node: ast.Node, text: str, parent: ast.Node | None) -> ast.Node:
     """The node that ``text`` makes in the place of ``node``."""
+    if isinstance(node, ast.StringPart):
+        string = parse_expression(f"s'{text}'")
+        return next(n for n in string.walk() if isinstance(n, ast.StringPart))
     if isinstance(node, ast.Expression):
         return parse_expression(text)
     if isinstance(node, ast.LabelExpression):
@@ -58,7 +62,8 @@ def reparse(node: ast.Node, text: str, parent: ast.Node | None) -> ast.Node:
         return parse_clause(text)
     if isinstance(node, (ast.Query, *BODIES)):
         if not is_short_form(node):
-            return parse(text) if isinstance(node, ast.Query) else parse(text).body
+            read = parse(text, "cypher-25")
+            return read if isinstance(node, ast.Query) else read.body
         subquery = parse_expression(f"COUNT {{{text}}}")
         return next(n for n in subquery.walk() if type(n) is type(node))
     if isinstance(node, ast.Quantifier):
@@ -159,6 +164,9 @@ QUERIES = [
     "SHOW INDEXES YIELD name AS n WHERE n = 'x' RETURN n",
     'RETURN /* ( */ 1 // )\n, \'\\u0041\', "q\\"", 0x1F, .5, 1e3, null, true, Infinity',
     "MATCH (n:Movie) SEARCH n IN (VECTOR INDEX i FOR [1] WHERE n.y = 1 LIMIT 5) SCORE AS s RETURN s",
+    "CYPHER 25 MATCH (n) WITH n.a AS a, count(*) AS c GROUP BY n.a, a ORDER BY c WHERE c > 1 RETURN a",
+    "CYPHER 25 MATCH (n) RETURN count(*) AS c GROUP BY () NEXT RETURN c GROUP BY ALL LIMIT 1",
+    "FOR x IN [1] RETURN s'a\\{{x}b {s\"é😀{n.y + 'z'}\"}' AS y, vector([1], 1, INT8) AS v",
     "MATCH (match:Match)-[:IN]->(end:End {order: 1}) WHERE end.count > 1 RETURN match.return AS return",
 ]
 

@@ -16,7 +16,7 @@ def analyse(query: ast.Query | str, dialect: str = "neo4j-5") -> list[Finding]:
     ``dialect``: ``neo4j-5`` or ``cypher-25``. A query given as text is parsed first, and
     ``CypherSyntaxError`` raised where it does not parse.
     """
-    tree = parse(query) if isinstance(query, str) else query
+    tree = parse(query, dialect) if isinstance(query, str) else query
     analysis = QueryAnalysis(tree.text, version_of(tree, dialect))
     try:
         analysis.body(tree.body, {}, "query")

@@ -84,12 +84,6 @@ class QueryAnalysis(ProjectionAnalysis):
             return first
         return None
 
-    def newer(self, what: str, span: ast.Span) -> None:
-        """Report what Cypher 5 does not have."""
-        self.report(
-            "dialect.version", f"{what} is Cypher 25, not 5", span, "prefix the query: CYPHER 25"
-        )
-
     def _union(self, node: ast.Union, scope: Scope, place: str) -> Scope | None:
         first: Scope | None = None
         for i, part in enumerate(node.parts):
@@ -120,6 +114,8 @@ class QueryAnalysis(ProjectionAnalysis):
                     self.report("clause.order", f"{word} stands at the end only", clause.span)
             elif kind is ast.With:
                 wrote = None
+            elif kind is ast.Unwind and clause.is_for and self.version < 25:  # type: ignore[attr-defined]
+                self.newer("FOR", clause.span)
             elif isinstance(clause, UPDATING):
                 wrote = clause
             elif wrote is not None and isinstance(clause, _READING) and self.version < 25:

@@ -23,6 +23,7 @@ from cypherforge.cypher.analysis_functions import (
 )
 from cypherforge.cypher.analysis_types import ANY, ANY_LIST, BOOLEAN, ENTITY, name_of
 from cypherforge.cypher.ast import Binary, FunctionCall, PropertyAccess, Span, Variable
+from cypherforge.cypher.function_kinds import WORD_ARGUMENTS
 
 Scope = dict[str, int]
 Category = Literal["parse", "reference", "type", "constraint", "dialect"]
@@ -94,6 +95,12 @@ class ExpressionAnalysis(ABC):
         if category is None:
             category = _CATEGORIES.get(code.partition(".")[0], "constraint")
         self.findings.append(Finding("error", category, code, message, span, suggestion))
+
+    def newer(self, what: str, span: Span) -> None:
+        """Report what Cypher 5 does not have."""
+        self.report(
+            "dialect.version", f"{what} is Cypher 25, not 5", span, "prefix the query: CYPHER 25"
+        )
 
     def undefined(self, node: Variable) -> int:
         """Report a variable that is not in scope."""
@@ -201,6 +208,13 @@ class ExpressionAnalysis(ABC):
         return t.MAP
 
     # ---------------------------------------------------------------- operators
+
+    def _interpolated(self, node: ast.InterpolatedString, scope: Scope) -> int:
+        if self.version < 25:
+            self.newer("an interpolated string", node.span)
+        for part in node.parts:
+            self.type_of(part, scope)
+        return t.STRING
 
     def _binary(self, node: Binary, scope: Scope) -> int:
         # Down the left side in a loop: a chain of thousands of ANDs is as deep as it is long.
@@ -499,8 +513,9 @@ class ExpressionAnalysis(ABC):
         types: list[int] = []
         for i, argument in enumerate(args):
             if i < len(wanted):
-                if name == "normalize" and i == 1:
-                    types.append(t.STRING)
+                if i == WORD_ARGUMENTS.get(name):
+                    types.append(wanted[i])
+                    self._word_argument(name, argument)
                     continue
                 if name == "size" and type(argument) is ast.PatternExpression:
                     self._size_of_pattern(node, argument, scope)
@@ -519,6 +534,21 @@ class ExpressionAnalysis(ABC):
         elif name in _PERCENTILES:
             self._percentile(args[1])
         return signature.result
+
+    def _word_argument(self, name: str, argument: ast.Expression) -> None:
+        """Look at an argument that is a word, such as the type in ``vector(xs, 3, FLOAT32)``."""
+        allowed = _WORDS.get(name)
+        if type(argument) is Variable:
+            word = argument.name.upper().removeprefix("SIGNED ").removesuffix(" NOT NULL")
+            if allowed is None or word in allowed:
+                return
+        wanted = f"one of {', '.join(allowed)}" if allowed else "a property name"
+        self.report(
+            "type.word",
+            f"{name}() takes no {self.source(argument)} here, but a word",
+            argument.span,
+            wanted,
+        )
 
     def _arity(self, node: FunctionCall, problem: str, signature: Signature) -> None:
         least = len(signature.args) - signature.optional
@@ -617,6 +647,16 @@ def _any_of(types: list[int]) -> int:
     return result
 
 
+_WORDS = {
+    "normalize": ("NFC", "NFD", "NFKC", "NFKD"),
+    "vector": tuple(
+        """FLOAT FLOAT64 FLOAT32 INTEGER INTEGER64 INTEGER32 INTEGER16 INTEGER8 INT INT64 INT32
+        INT16 INT8""".split()
+    ),
+    "vector_distance": ("EUCLIDEAN", "EUCLIDEAN_SQUARED", "MANHATTAN", "COSINE", "DOT", "HAMMING"),
+    "vector_norm": ("EUCLIDEAN", "MANHATTAN"),
+}
+
 _RESULTS: dict[str, Callable[[list[int]], int]] = {
     "coalesce": _any_of,
     "nullif": _first,
@@ -680,6 +720,7 @@ _OPERATORS: dict[str, Callable[[ExpressionAnalysis, Binary, int, int], int]] = {
 
 _CONSTANTS: dict[type, int] = {
     ast.StringLiteral: t.STRING,
+    ast.StringPart: t.STRING,
     ast.BooleanLiteral: BOOLEAN,
     ast.NullLiteral: ANY,
     ast.CaseSubject: ANY,
@@ -689,6 +730,7 @@ _READERS: dict[type, Callable[[Any, Any, Scope], int]] = {
     ast.IntegerLiteral: ExpressionAnalysis._integer,
     ast.FloatLiteral: ExpressionAnalysis._float,
     ast.Parameter: ExpressionAnalysis._parameter,
+    ast.InterpolatedString: ExpressionAnalysis._interpolated,
     ast.ListLiteral: ExpressionAnalysis._list,
     ast.MapLiteral: ExpressionAnalysis._map,
     ast.Binary: ExpressionAnalysis._binary,

@@ -57,7 +57,10 @@ class ProjectionAnalysis(PatternAnalysis):
         self.may_aggregate = False
         if node.star and not scope and place != "WITH":
             self.report("projection.star", "* stands for no variable here", node.span)
-        if aggregating and not (len(aggregating) == 1 and not plain and _is_bare(aggregating[0])):
+        group_by = node.group_by
+        if group_by is not None and not group_by.everything:
+            self._grouped(node, group_by, scope, columns, aggregating)
+        elif aggregating and not (len(aggregating) == 1 and not plain and _is_bare(aggregating[0])):
             keys = _grouping_keys(plain)
             if node.star:
                 keys |= set(scope)
@@ -82,10 +85,12 @@ class ProjectionAnalysis(PatternAnalysis):
         aggregates: list[ast.Expression],
     ) -> None:
         """Look at an expression of ORDER BY (or WHERE, ``condition``) after a projection."""
-        if not aggregates and not node.distinct:
+        if not aggregates and not node.distinct and node.group_by is None:
             seen = {**scope, **columns}
         else:
             projected = [item.expression for item in node.items]
+            if node.group_by is not None:
+                projected += node.group_by.keys
             if self._hidden(expression, projected, columns, scope):
                 return
             if aggregates and self._unprojected(expression, projected):
@@ -206,6 +211,38 @@ class ProjectionAnalysis(PatternAnalysis):
             )
 
     # ---------------------------------------------------------------- grouping
+
+    def _grouped(
+        self,
+        node: ast.Projection,
+        group_by: ast.GroupBy,
+        scope: Scope,
+        columns: Scope,
+        aggregating: list[ast.Expression],
+    ) -> None:
+        """GROUP BY: every column follows from its keys, and no key aggregates.
+
+        A key is an expression of the scope before, or the name of a column.
+        """
+        named = {item.column: item.expression for item in node.items}
+        keys: list[ast.Expression] = []
+        for key in group_by.keys:
+            held = named.get(key.name) if type(key) is Variable else None
+            if held is None:
+                self.type_of(key, {**scope, **columns})
+                keys.append(key)
+            elif any(held is one for one in aggregating):
+                self.report(
+                    "aggregation.grouping", f"{self.source(key)} aggregates: no key", key.span
+                )
+            else:
+                keys.append(held)
+        known = _grouping_keys(keys)
+        for item in node.items:
+            if not any(type(item.expression) is type(k) and item.expression == k for k in keys):
+                self._check_grouping(item.expression, known, scope)
+        for name in () if not node.star else sorted(set(scope) - known):
+            self.report("aggregation.grouping", f"`{name}` of * is no key", group_by.span)
 
     def _check_grouping(self, expression: ast.Expression, keys: set[object], scope: Scope) -> None:
         """Beside an aggregate, only columns, constants and parameters may stand."""

@@ -151,6 +151,20 @@ class StringLiteral(Literal_):
 
 
 @dataclass(slots=True, eq=False)
+class StringPart(Expression):
+    """Text of an interpolated string, between its expressions; escapes resolved."""
+
+    value: str
+
+
+@dataclass(slots=True, eq=False)
+class InterpolatedString(Expression):
+    """Cypher 25's ``s'text {expression} text'``: ``StringPart`` and other expressions in turn."""
+
+    parts: list[Expression]
+
+
+@dataclass(slots=True, eq=False)
 class BooleanLiteral(Literal_):
     """``true`` or ``false``."""
 
@@ -589,6 +603,14 @@ class ProjectionItem(Node):
 
 
 @dataclass(slots=True, eq=False)
+class GroupBy(Node):
+    """Cypher 25's ``GROUP BY keys``, ``GROUP BY ALL`` (``everything``) and ``GROUP BY ()``."""
+
+    keys: list[Expression]
+    everything: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class SortItem(Node):
     """One key of ORDER BY."""
 
@@ -624,6 +646,7 @@ class Projection(Clause):
     items: list[ProjectionItem]
     distinct: bool = False
     star: bool = False
+    group_by: GroupBy | None = None
     order_by: OrderBy | None = None
     skip: Skip | None = None
     limit: Limit | None = None
@@ -631,22 +654,23 @@ class Projection(Clause):
 
 @dataclass(slots=True, eq=False)
 class With(Projection):
-    """``WITH [DISTINCT] items [ORDER BY] [SKIP] [LIMIT] [WHERE]``."""
+    """``WITH [DISTINCT] items [GROUP BY] [ORDER BY] [SKIP] [LIMIT] [WHERE]``."""
 
     where: Where | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Return(Projection):
-    """``RETURN [DISTINCT] items [ORDER BY] [SKIP] [LIMIT]``."""
+    """``RETURN [DISTINCT] items [GROUP BY] [ORDER BY] [SKIP] [LIMIT]``."""
 
 
 @dataclass(slots=True, eq=False)
 class Unwind(Clause):
-    """``UNWIND expression AS variable``."""
+    """``UNWIND expression AS variable``; ``is_for``: written ``FOR variable IN expression``."""
 
     expression: Expression
     variable: Variable
+    is_for: bool = field(default=False, compare=False)
 
 
 @dataclass(slots=True, eq=False)

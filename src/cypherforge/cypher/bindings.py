@@ -212,7 +212,7 @@ class _Resolver:
             if item.alias is not None:
                 self.bind(item.alias, entity)
         seen = {**scope, **new}
-        for node in (clause.order_by, clause.skip, clause.limit):
+        for node in (clause.group_by, clause.order_by, clause.skip, clause.limit):
             if node is not None:
                 self.expression(node, seen)
         return new

@@ -110,3 +110,12 @@ BOOLEAN_FUNCTIONS = frozenset(
 )
 ENTITY_FUNCTIONS = frozenset(("startnode", "endnode"))
 COUNTING_FUNCTIONS = frozenset(["size", "length", "char_length", "character_length"])
+
+WORD_ARGUMENTS = {
+    "normalize": 1,
+    "property_exists": 1,
+    "vector": 2,
+    "vector_distance": 2,
+    "vector_norm": 1,
+}
+"""Which argument of a function is a word: ``normalize(s, NFC)``. The tree has it as a variable."""

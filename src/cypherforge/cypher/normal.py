@@ -478,15 +478,23 @@ class _Normaliser(Writer):
         return items, scope, named
 
     def order_and_page(self, node: ast.Projection, named: dict[int, Piece]) -> Piece:
-        """ORDER BY, SKIP and LIMIT; a name of this clause is written as what it stands for."""
+        """GROUP BY to LIMIT; a name of this clause is written as what it stands for."""
         pieces: list[Piece] = []
+        if node.group_by is not None and not node.group_by.everything:
+            grouped: list[Piece] = []
+            for key in node.group_by.keys:
+                piece = self.write(key)
+                if isinstance(piece, Mention):
+                    piece = named.get(piece.number, piece)
+                grouped.append(piece)
+            pieces += (" GROUP BY ", Bag(tuple(grouped)) if grouped else "()")
         if node.order_by is not None:
             keys: list[Piece] = []
             for sort in node.order_by.items:
-                key = self.write(sort.expression)
-                if isinstance(key, Mention):
-                    key = named.get(key.number, key)
-                keys.append([key, " DESC" if sort.descending else ""])
+                value = self.write(sort.expression)
+                if isinstance(value, Mention):
+                    value = named.get(value.number, value)
+                keys.append([value, " DESC" if sort.descending else ""])
             pieces += (" ORDER BY ", join(keys))
         return [*pieces, self.maybe(" ", node.skip), self.maybe(" ", node.limit)]
 
@@ -669,6 +677,7 @@ def _importing_with(body: ast.Body) -> tuple[list[ast.Variable] | None, ast.Body
         not isinstance(first, ast.With)
         or first.star
         or first.distinct
+        or first.group_by
         or first.where
         or first.order_by
         or first.skip

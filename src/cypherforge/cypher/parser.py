@@ -6,19 +6,21 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from cypherforge.cypher import ast
+from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.parser_clauses import CLAUSES
 from cypherforge.cypher.parser_query import QueryParser
+from cypherforge.cypher.tokens import may_interpolate
 
 _T = TypeVar("_T")
 
 
-def parse(text: str) -> ast.Query:
-    """Parse one statement, Cypher 5 or 25; raises ``CypherSyntaxError``."""
-    parser = QueryParser(text)
-    try:
-        return parser.query()
-    except RecursionError:
-        parser.refuse_depth(parser.i)
+def parse(text: str, dialect: str = "neo4j-5") -> ast.Query:
+    """Parse one statement, Cypher 5 or 25; raises ``CypherSyntaxError``.
+
+    ``dialect`` matters for GROUP BY only, which is Cypher in ``cypher-25`` and behind a
+    ``CYPHER 25`` prefix, and elsewhere a word of SQL's that no database takes.
+    """
+    return _either(text, QueryParser.query, dialect.endswith("25"))
 
 
 def parse_expression(text: str) -> ast.Expression:
@@ -49,11 +51,31 @@ def _clause(parser: QueryParser) -> ast.Clause:
 
 
 def _whole(text: str, read: Callable[[QueryParser], _T]) -> _T:
-    parser = QueryParser(text)
-    try:
+    def read_all(parser: QueryParser) -> _T:
         node = read(parser)
+        if parser.kinds[parser.i] != "end":
+            parser.refuse(parser.i, "the end of the text")
+        return node
+
+    return _either(text, read_all, True)
+
+
+def _either(text: str, read: Callable[[QueryParser], _T], groups: bool) -> _T:
+    """Read plain Cypher; what fails and may hold interpolated strings, once more with those.
+
+    Nothing valid holds ``s'`` outside of strings and names otherwise, so plain Cypher, nearly all
+    there is, pays nothing for them.
+    """
+    try:
+        return _read(QueryParser(text, groups), read)
+    except CypherSyntaxError:
+        if not may_interpolate(text):
+            raise
+    return _read(QueryParser(text, groups, True), read)
+
+
+def _read(parser: QueryParser, read: Callable[[QueryParser], _T]) -> _T:
+    try:
+        return read(parser)
     except RecursionError:
         parser.refuse_depth(parser.i)
-    if parser.kinds[parser.i] != "end":
-        parser.refuse(parser.i, "the end of the text")
-    return node

@@ -60,12 +60,17 @@ _CLOSERS = frozenset(")]}")
 
 
 class ParserBase(ABC):
-    """The state of one parse. ``i`` is the index of the next token."""
+    """The state of one parse. ``i`` is the index of the next token.
+
+    ``groups``: whether GROUP BY is Cypher here, as in Cypher 25; elsewhere the word is SQL's, and
+    refused by name. ``interpolated``: whether the text may hold strings such as ``s'a {x}'``.
+    """
 
     __slots__ = (
         "bars",
         "comprehension",
         "ends",
+        "groups",
         "i",
         "kinds",
         "plain_lists",
@@ -74,8 +79,9 @@ class ParserBase(ABC):
         "values",
     )
 
-    def __init__(self, text: str) -> None:
-        tokens = Tokens(text)
+    def __init__(self, text: str, groups: bool = True, interpolated: bool = False) -> None:
+        tokens = Tokens(text, interpolated)
+        self.groups = groups
         self.text = text
         self.kinds = tokens.kinds
         self.starts = tokens.starts

@@ -143,6 +143,13 @@ class ClauseParser(WritingParser):
         variable = self.variable()
         return ast.Unwind(self.span(first), expression, variable)
 
+    def _for(self) -> ast.Clause:
+        """Cypher 25's other word for UNWIND: ``FOR x IN xs``."""
+        first = self.i
+        self.i += 1
+        variable, source = self._binding()
+        return ast.Unwind(self.span(first), source, variable, True)
+
     # ---------------------------------------------------------------- Cypher 25's steps
 
     def _let(self) -> ast.Clause:
@@ -274,7 +281,7 @@ class ClauseParser(WritingParser):
         return ast.CallSubquery(self.span(first), body, scope, star, optional, transactions)
 
     def _in_transactions(self) -> str:
-        """``IN [n CONCURRENT] TRANSACTIONS [OF n ROWS] [ON ERROR ...] [REPORT STATUS AS s]``."""
+        """``IN [n CONCURRENT] TRANSACTIONS [OF n ROWS] [DISJOINT BY ...] [ON ERROR ...] [REPORT ...]``."""
         kinds = self.kinds
         first = self.i
         self.i += 1
@@ -296,6 +303,14 @@ class ClauseParser(WritingParser):
             elif kinds[self.i] == "ON" and self.at_word("ERROR", 1):
                 self.i += 2
                 self._on_error()
+            elif self.at_word("DISJOINT") and kinds[self.i + 1] == "BY":
+                self.i += 2
+                if kinds[self.i] == "(":
+                    self._call_arguments()
+                elif self.at_word("AUTO") or self.at_word("NONE"):
+                    self.i += 1
+                else:
+                    self.refuse(self.i, "AUTO", "NONE", "(")
             elif self.at_word("REPORT"):
                 self.i += 1
                 self.take_word("STATUS")
@@ -375,6 +390,7 @@ CLAUSES: dict[str, _ClauseReader] = {
     "RETURN": ClauseParser._return,
     "WITH": ClauseParser._with,
     "UNWIND": ClauseParser._unwind,
+    "FOR": ClauseParser._for,
     "CALL": ClauseParser._call_plain,
     "CREATE": ClauseParser._create,
     "INSERT": ClauseParser._create,

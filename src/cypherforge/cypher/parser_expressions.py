@@ -11,7 +11,8 @@ from collections.abc import Callable
 from cypherforge.cypher import ast
 from cypherforge.cypher.ast import Binary, FunctionCall, Name, PropertyAccess, Span, Variable
 from cypherforge.cypher.parser_base import AFTER_VARIABLE, integer_value
-from cypherforge.cypher.parser_forms import FORMS, FormParser
+from cypherforge.cypher.parser_forms import FORMS
+from cypherforge.cypher.parser_literals import LiteralParser
 from cypherforge.cypher.tokens import KEYWORDS, NAMES, string_value
 
 _COMPARISON, _PREDICATE, _SUM = 5, 6, 7
@@ -48,7 +49,7 @@ _CLAUSE_WORDS = frozenset(
 )
 
 
-class ExpressionParser(FormParser):
+class ExpressionParser(LiteralParser):
     """The part of the parser that reads expressions."""
 
     __slots__ = ()
@@ -168,10 +169,10 @@ class ExpressionParser(FormParser):
             labels = self.label_expression()
             return ast.LabelTest(self._from(start), left, labels, negated)
         self.i = i
-        if negated or not (kind in NAMES or kind in ("(", "!", "%", "$")):
+        if not (kind in NAMES or kind in ("(", "!", "%", "$")):
             self.refuse(i, "NULL", "NOT NULL", ":: and a type", "NORMALIZED", "a label")
         labels = self.label_expression()
-        return ast.LabelTest(self._from(start), left, labels, False)
+        return ast.LabelTest(self._from(start), left, labels, negated)
 
     def _from(self, start: int) -> Span:
         return start, self.ends[self.i - 1]
@@ -286,15 +287,27 @@ class ExpressionParser(FormParser):
             self.i = i
             expression = self.expression
             args.append(expression())
+            last = i
             i = self.i
             while kinds[i] == ",":
-                self.i = i + 1
+                self.i = last = i + 1
                 args.append(expression())
                 i = self.i
             if kinds[i] != ")":
-                self.refuse(i, ",", ")")
+                if len(args) != 3 or name.lower() != "vector":
+                    self.refuse(i, ",", ")")
+                args[2] = self._type_argument(last)
+                i = self.i
+                if kinds[i] != ")":
+                    self.refuse(i, ")")
             self.i = i + 1
         return FunctionCall((name_span[0], self.ends[self.i - 1]), name, name_span, args, distinct)
+
+    def _type_argument(self, i: int) -> ast.Expression:
+        """A type of several words, as in ``vector(xs, 3, INTEGER NOT NULL)``; kept as a variable."""
+        self.i = i
+        name = self.type_name()
+        return Variable(self.span(i), name)
 
     def _postfix(self, node: ast.Expression, first: int) -> ast.Expression:
         kinds = self.kinds
@@ -336,39 +349,6 @@ class ExpressionParser(FormParser):
         self.i += 1
         return ast.Slice((start, self.ends[self.i - 1]), node, lower, upper)
 
-    # ---------------------------------------------------------------- literals
-
-    def _float(self, i: int) -> ast.Expression:
-        self.i = i + 1
-        value = float(self.values[i].rstrip("dDfF").replace("_", ""))
-        return ast.FloatLiteral((self.starts[i], self.ends[i]), value)
-
-    def _named_float(self, i: int) -> ast.Expression | None:
-        """``Infinity``, ``INF``, ``NaN``: no variables in Neo4j unless back-ticked."""
-        if self.kinds[i + 1] in ("(", "{"):
-            return None
-        self.i = i + 1
-        value = float("nan" if self.kinds[i] == "NAN" else "inf")
-        return ast.FloatLiteral((self.starts[i], self.ends[i]), value)
-
-    def _word_literal(self, i: int) -> ast.Expression | None:
-        kind = self.kinds[i]
-        if self.kinds[i + 1] in ("(", "{"):
-            return None
-        self.i = i + 1
-        span = (self.starts[i], self.ends[i])
-        if kind == "NULL":
-            return ast.NullLiteral(span)
-        return ast.BooleanLiteral(span, kind == "TRUE")
-
-    def _parameter(self, i: int) -> ast.Expression:
-        j = i + 1
-        kind = self.kinds[j]
-        if kind not in NAMES and kind != "int":
-            self.refuse(j, "the name of a parameter")
-        self.i = j + 1
-        return ast.Parameter((self.starts[i], self.ends[j]), self.values[j])
-
     def _sign(self, i: int) -> ast.Expression:
         """Leading signs; a plain loop, since any number of them may stand in a row."""
         kinds = self.kinds
@@ -381,79 +361,6 @@ class ExpressionParser(FormParser):
         for k in range(j - 1, i - 1, -1):
             operand = ast.Unary((self.starts[k], end), kinds[k], operand)
         return operand
-
-    def map_literal(self) -> ast.Expression:
-        """``{...}``, at the opening brace; ``{name}`` is the parameter of old."""
-        kinds = self.kinds
-        starts, ends, values = self.starts, self.ends, self.values
-        first = i = self.i
-        if kinds[i + 1] in NAMES and kinds[i + 2] == "}":
-            self.i = i + 3
-            return ast.Parameter((starts[i], ends[i + 2]), values[i + 1], True)
-        entries: list[ast.MapEntry] = []
-        i += 1
-        if kinds[i] != "}":
-            expression = self.expression
-            while True:
-                if kinds[i] not in NAMES:
-                    self.refuse(i, "a property name", *(() if entries else ("}",)))
-                if kinds[i + 1] != ":":
-                    self.refuse(i + 1, ":")
-                self.i = i + 2
-                value = expression()
-                entries.append(
-                    ast.MapEntry(
-                        (starts[i], ends[self.i - 1]), Name((starts[i], ends[i]), values[i]), value
-                    )
-                )
-                i = self.i
-                if kinds[i] == ",":
-                    i += 1
-                elif kinds[i] == "}":
-                    break
-                else:
-                    self.refuse(i, ",", "}")
-        self.i = i + 1
-        return ast.MapLiteral((starts[first], ends[i]), entries)
-
-    def _map(self, i: int) -> ast.Expression:
-        return self.map_literal()
-
-    def _map_projection(self, i: int) -> ast.Expression:
-        """``n {.a, .*, b: 1, c}``, at the variable."""
-        kinds = self.kinds
-        starts, ends, values = self.starts, self.ends, self.values
-        subject = Variable((starts[i], ends[i]), values[i])
-        items: list[ast.MapProjectionItem] = []
-        self.i = i + 2
-        while kinds[self.i] != "}" or items:
-            j = self.i
-            if kinds[j] == ".":
-                if kinds[j + 1] == "*":
-                    self.i = j + 2
-                    items.append(ast.MapProjectionItem(self.span(j), "all"))
-                else:
-                    self.i = j + 1
-                    key = self.name("a property name")
-                    items.append(ast.MapProjectionItem(self.span(j), "property", key))
-            else:
-                if kinds[j] not in NAMES:
-                    self.refuse(j, "a property name", ".", ".*", "}")
-                if kinds[j + 1] == ":":
-                    key = Name((starts[j], ends[j]), values[j])
-                    self.i = j + 2
-                    value = self.expression()
-                    items.append(ast.MapProjectionItem(self.span(j), "entry", key, value))
-                else:
-                    held = self.variable()
-                    items.append(ast.MapProjectionItem(self.span(j), "variable", None, held))
-            if kinds[self.i] == "}":
-                break
-            if kinds[self.i] != ",":
-                self.refuse(self.i, ",", "}")
-            self.i += 1
-        self.i += 1
-        return ast.MapProjection(self.span(i), subject, items)
 
     # ---------------------------------------------------------------- forms with words
 
@@ -520,6 +427,7 @@ _AtomReader = Callable[[ExpressionParser, int], ast.Expression | None]
 
 _ATOMS: dict[str, _AtomReader] = {
     "float": ExpressionParser._float,
+    "s-begin": ExpressionParser._interpolated,
     "INF": ExpressionParser._named_float,
     "INFINITY": ExpressionParser._named_float,
     "NAN": ExpressionParser._named_float,

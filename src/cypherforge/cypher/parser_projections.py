@@ -71,6 +71,25 @@ class ProjectionParser(PatternParser):
                 return items, distinct, star
             i = j + 1
 
+    def _group_by(self) -> ast.GroupBy | None:
+        """``GROUP BY a, b``, ``GROUP BY ALL``, ``GROUP BY ()``; None where there is none."""
+        kinds = self.kinds
+        first = self.i
+        if not self.at_word("GROUP") or kinds[first + 1] != "BY":
+            return None
+        i = self.i = first + 2
+        if kinds[i] == "(" and kinds[i + 1] == ")":
+            self.i = i + 2
+            return ast.GroupBy(self.span(first), [])
+        if kinds[i] == "ALL" and kinds[i + 1] != "(":
+            self.i = i + 1
+            return ast.GroupBy(self.span(first), [], True)
+        keys = [self.expression()]
+        while kinds[self.i] == ",":
+            self.i += 1
+            keys.append(self.expression())
+        return ast.GroupBy(self.span(first), keys)
+
     def _order_by(self) -> ast.OrderBy:
         kinds = self.kinds
         first = self.i
@@ -124,7 +143,9 @@ class ProjectionParser(PatternParser):
         first = self.i
         self.i += 1
         items, distinct, star = self._items()
-        order_by = skip = limit = None
+        group_by = order_by = skip = limit = None
+        if self.groups:
+            group_by = self._group_by()
         if self.kinds[self.i] in PAGING:
             order_by, skip, limit = self._page()
             if self.kinds[self.i] in PAGING:
@@ -133,18 +154,20 @@ class ProjectionParser(PatternParser):
                     "the end of the query (ORDER BY, SKIP and LIMIT stand in this order)",
                 )
         span = (self.starts[first], self.ends[self.i - 1])
-        return ast.Return(span, items, distinct, star, order_by, skip, limit)
+        return ast.Return(span, items, distinct, star, group_by, order_by, skip, limit)
 
     def _with(self) -> ast.Clause:
         first = self.i
         self.i += 1
         items, distinct, star = self._items()
-        order_by = skip = limit = None
+        group_by = order_by = skip = limit = None
+        if self.groups:
+            group_by = self._group_by()
         if self.kinds[self.i] in PAGING:
             order_by, skip, limit = self._page()
         where = self._where()
         span = (self.starts[first], self.ends[self.i - 1])
-        return ast.With(span, items, distinct, star, order_by, skip, limit, where)
+        return ast.With(span, items, distinct, star, group_by, order_by, skip, limit, where)
 
     def _order_and_page(self) -> ast.Clause:
         first = self.i

@@ -34,7 +34,12 @@ class QueryParser(SchemaParser):
     def query(self) -> ast.Query:
         """The whole text as one statement."""
         kinds = self.kinds
-        options = self._options() if kinds[0] in ("EXPLAIN", "PROFILE", "CYPHER") else []
+        options: list[ast.QueryOption] = []
+        if kinds[0] in ("EXPLAIN", "PROFILE", "CYPHER"):
+            options = self._options()
+            for option in options:
+                if option.name == "version" and option.value:
+                    self.groups = option.value.startswith("25")
         body = self.body()
         if kinds[self.i] == ";":
             self.i += 1

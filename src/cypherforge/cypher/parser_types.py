@@ -38,7 +38,7 @@ class TypeParser(ParserBase):
         words: list[str] = []
         for i in range(first, self.i):
             word = self.values[i].upper()
-            if words and words[-1] != "<" and word not in "<>":
+            if words and words[-1] not in "<(" and word not in "<>(),":
                 words.append(" ")
             words.append(word)
         return "".join(words)
@@ -70,6 +70,9 @@ class TypeParser(ParserBase):
             if kinds[self.i] == "(":
                 self.i += 1
                 self.integer()
+                if kinds[self.i] == ",":
+                    self.i += 1
+                    self._type()
                 self.take(")")
         self._type_suffix()
 

@@ -71,6 +71,7 @@ class Writer(ExpressionWriter):
             word,
             " DISTINCT " if node.distinct else " ",
             *join(["*", *items] if node.star else items),
+            self.maybe(" ", node.group_by),
             self.maybe(" ", node.order_by),
             self.maybe(" ", node.skip),
             self.maybe(" ", node.limit),
@@ -82,6 +83,10 @@ class Writer(ExpressionWriter):
     def _return(self, node: ast.Return) -> Piece:
         return self._projection("RETURN", node)
 
+    def _group_by(self, node: ast.GroupBy) -> Piece:
+        keys = "ALL" if node.everything else self.all(node.keys) if node.keys else "()"
+        return ["GROUP BY ", keys]
+
     def _order_by(self, node: ast.OrderBy) -> Piece:
         return ["ORDER BY ", self.all(node.items)]
 
@@ -90,7 +95,10 @@ class Writer(ExpressionWriter):
 
     def _unwind(self, node: ast.Unwind) -> Piece:
         source = self.write(node.expression)
-        return ["UNWIND ", source, " AS ", self.binding(node.variable)]
+        variable = self.binding(node.variable)
+        if node.is_for:
+            return ["FOR ", variable, " IN ", source]
+        return ["UNWIND ", source, " AS ", variable]
 
     def _procedure(self, node: ast.CallProcedure) -> Piece:
         pieces: list[Piece] = ["OPTIONAL " if node.optional else "", "CALL "]
@@ -250,6 +258,8 @@ _WRITERS: dict[type[ast.Node], Callable[[Any, Any], Piece]] = {
     ast.IntegerLiteral: lambda w, n: w._integer(n),
     ast.FloatLiteral: lambda w, n: w._float(n),
     ast.StringLiteral: lambda w, n: w._string(n),
+    ast.StringPart: lambda w, n: w._string_part(n),
+    ast.InterpolatedString: lambda w, n: w._interpolated(n),
     ast.BooleanLiteral: lambda w, n: w.fixed(n),
     ast.NullLiteral: lambda w, n: w.fixed(n),
     ast.ListLiteral: lambda w, n: w._list(n),
@@ -294,6 +304,7 @@ _WRITERS: dict[type[ast.Node], Callable[[Any, Any], Piece]] = {
     ast.Match: lambda w, n: w._match(n),
     ast.ProjectionItem: lambda w, n: w._item(n),
     ast.SortItem: lambda w, n: w._sort_item(n),
+    ast.GroupBy: lambda w, n: w._group_by(n),
     ast.OrderBy: lambda w, n: w._order_by(n),
     ast.Skip: lambda w, n: ["SKIP ", w.write(n.count)],
     ast.Limit: lambda w, n: ["LIMIT ", w.write(n.count)],

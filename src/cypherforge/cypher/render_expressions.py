@@ -8,6 +8,7 @@ from math import isinf, isnan
 from typing import Any
 
 from cypherforge.cypher import ast
+from cypherforge.cypher.function_kinds import WORD_ARGUMENTS
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.cypher.pieces import Piece, join
 from cypherforge.cypher.tokens import KEYWORDS
@@ -102,6 +103,17 @@ class ExpressionWriter(ABC):
     def _string(self, node: ast.StringLiteral) -> Piece:
         return self.literal(quote_string(node.value))
 
+    def _string_part(self, node: ast.StringPart) -> Piece:
+        body = quote_string(node.value)[1:-1]
+        return self.literal(body.replace("{", "\\{").replace("}", "\\}"))
+
+    def _interpolated(self, node: ast.InterpolatedString) -> Piece:
+        parts = [
+            self.write(p) if type(p) is ast.StringPart else ["{", self.write(p), "}"]
+            for p in node.parts
+        ]
+        return ["s'", *parts, "'"]
+
     def _list(self, node: ast.ListLiteral) -> Piece:
         items = [self.write(i) for i in node.items]
         if node.items and level(node.items[0]) < _POSTFIX - 1:
@@ -191,9 +203,9 @@ class ExpressionWriter(ABC):
     def _call(self, node: ast.FunctionCall) -> Piece:
         name = self.function_name(node.name)
         args = [self.write(a) for a in node.args]
-        if node.lower_name == "normalize" and len(args) == 2:
-            # The form is a keyword, kept as a variable.
-            args[1] = getattr(node.args[1], "name", args[1])
+        word = WORD_ARGUMENTS.get(node.lower_name, len(args))
+        if word < len(args):
+            args[word] = getattr(node.args[word], "name", args[word])
         return [name, "(", "DISTINCT " if node.distinct else "", *join(args), ")"]
 
     def function_name(self, name: str) -> str:

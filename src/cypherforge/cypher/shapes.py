@@ -193,6 +193,10 @@ class _Structure:
             operators.add("aggregation")
             if keys:
                 operators.add("grouping")
+        if clause.group_by is not None:
+            operators.add("group by")
+            for key in clause.group_by.keys:
+                self.value(key)
         if clause.order_by is not None:
             operators.add("sort")
             for sort in clause.order_by.items:

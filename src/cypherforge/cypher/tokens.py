@@ -148,6 +148,8 @@ _CLOSED = re.compile(
     r'|"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
     r"|`[^`]*+(?:``[^`]*+)*+`|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/"
 )
+_OPENS = re.compile(r"(?<![\w$`.])[sS]['\"]")
+_TEXT = {q: re.compile(rf"(?:[^{{}}\\{q}]|\\[\s\S])++|[\s\S]") for q in "'\""}
 _INTEGER = re.compile(r"0x(?:_?[0-9a-fA-F])+|0o(?:_?[0-7])+|(?:0|[1-9](?:_?\d)*)")
 _FLOAT = re.compile(
     r"(?:(?:\d(?:_?\d)*)?\._?\d(?:_?\d)*(?:_?[eE][+-]?\d(?:_?\d)*)?"
@@ -241,15 +243,18 @@ class Tokens:
 
     __slots__ = ("ends", "kinds", "starts", "text", "values")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, interpolated: bool = False) -> None:
         self.text = text
         places: list[int] | None = None
         source = text
         if "\\u" in text:
             source, places = _resolve_escapes(text)
         pattern = _ASCII if source.isascii() else _unicode_pattern()
-        pieces = pattern.findall(source)
-        kinds = list(map(_kind_of, pieces))
+        if interpolated:
+            pieces, kinds = _cut_interpolated(pattern, source)
+        else:
+            pieces = pattern.findall(source)
+            kinds = list(map(_kind_of, pieces))
         bounds = list(accumulate(map(len, pieces), initial=0))
         if places is not None:
             bounds = [places[b] for b in bounds]
@@ -260,13 +265,58 @@ class Tokens:
         self.kinds: list[str] = [k for k in kinds if k]
         if "`" in source:
             self.values = [
-                v[1:-1].replace("``", "`") if v[0] == "`" and len(v) > 1 else v for v in self.values
+                v[1:-1].replace("``", "`") if v[0] == "`" and len(v) > 1 and k == "name" else v
+                for v, k in zip(self.values, filter(None, kinds), strict=True)
             ]
         end = len(text)
         self.kinds += _QUIET_END
         self.values += ("", "", "", "")
         self.starts += (end, end, end, end)
         self.ends += (end, end, end, end)
+
+
+def may_interpolate(text: str) -> bool:
+    """Whether an interpolated string may begin somewhere; cheap, and at times true by chance."""
+    return _OPENS.search(text) is not None
+
+
+def _cut_interpolated(pattern: re.Pattern[str], source: str) -> tuple[list[str], list[str]]:
+    """Pieces and kinds of a text with interpolated strings, by a lexer with two modes.
+
+    ``s'`` is ``s-begin``, text up to a brace or the quote is ``s-text``, the quote ``s-end``; between
+    the braces stand ordinary tokens, further interpolated strings among them.
+    """
+    pieces: list[str] = []
+    kinds: list[str] = []
+    # The quotes of the strings around the place, and the braces open in each one's expression
+    # (-1: the place is in its text).
+    strings: list[tuple[str, int]] = []
+    i = 0
+    while i < len(source):
+        quote, depth = strings[-1] if strings else ("", 0)
+        if quote and depth < 0:
+            piece = _TEXT[quote].match(source, i)[0]  # type: ignore[index]
+            kind = "s-text"
+            if piece == quote:
+                kind = "s-end"
+                strings.pop()
+            elif piece == "{":
+                kind = piece
+                strings[-1] = (quote, 0)
+            elif piece in "}\\":
+                kind = "bad"
+        elif source[i] in "sS" and source[i + 1 : i + 2] in ("'", '"'):
+            piece, kind = source[i : i + 2], "s-begin"
+            strings.append((piece[1], -1))
+        else:
+            piece = pattern.match(source, i)[0]  # type: ignore[index]
+            kind = _kind_of(piece)
+            if quote and kind in ("{", "}"):
+                strings[-1] = (quote, depth + (1 if kind == "{" else -1))
+        pieces.append(piece)
+        kinds.append(kind)
+        i += len(piece)
+    return pieces, kinds
 
 
 def _resolve_escapes(text: str) -> tuple[str, list[int]]:
@@ -322,14 +372,20 @@ def tokenize(text: str) -> Iterator[Token]:
 
 
 _STRING_ESCAPE = re.compile(r"\\([\s\S])")
+_ESCAPED_BRACE = re.compile(r"(\\\\)|\\([{}])")
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def string_value(literal: str) -> str:
-    """The value of a string literal, quotes included; unknown escapes stand for themselves."""
+def string_value(literal: str, braces: bool = False) -> str:
+    """The value of a string literal, quotes included; unknown escapes stand for themselves.
+
+    ``braces``: it is text of an interpolated string, where braces are escaped too.
+    """
     body = literal[1:-1]
     if "\\" not in body:
         return body
+    if braces:
+        body = _ESCAPED_BRACE.sub(r"\1\2", body)
     return _STRING_ESCAPE.sub(_unescape, body)
 
 
