@@ -115,6 +115,10 @@ COMMANDS = {
         "cypherforge.synth.commands:pairs_command",
         "From any graph to verified question-Cypher pairs, with no model.",
     ),
+    "synth check": (
+        "cypherforge.synth.commands:check_command",
+        "Run pairs again, on the same graph or another engine, and compare.",
+    ),
     "doctor": (
         "cypherforge.runtime.doctor:doctor",
         "What is reachable, how to fix what is not, and what would leave this machine.",

@@ -1,10 +1,11 @@
-"""Commands: ``synth pairs``."""
+"""Commands: ``synth pairs`` and ``synth check``."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from cypherforge.artifacts.store import MANIFEST, Artifact
 from cypherforge.core.cli_support import (
     DatabaseOption,
     ExcludeOption,
@@ -20,8 +21,10 @@ from cypherforge.core.errors import UsageError
 from cypherforge.core.progress import ConsoleProgress
 from cypherforge.graph.connect import connect
 from cypherforge.graph.policy import ValuePolicy
+from cypherforge.synth.check import check_pairs
 from cypherforge.synth.families import FAMILIES
 from cypherforge.synth.generate import SHARES, PairOptions
+from cypherforge.synth.pairs import KIND
 from cypherforge.synth.run import make_pairs, read_holdout, text_report
 
 FamiliesOption = Annotated[
@@ -107,3 +110,27 @@ def _name_of(spec: str) -> str:
     if "://" in spec:
         return spec.split("://", 1)[1].rpartition("@")[2].split("/")[0].split(":")[0]
     return Path(spec.removeprefix("embedded:")).name or "graph"
+
+
+def check_command(
+    pairs: Annotated[Path, typer.Argument(help="What synth pairs wrote.")],
+    graph: Annotated[str, typer.Option("--graph", help="A graph with the same data.")],
+    user: UserOption = None,
+    database: DatabaseOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Run every pair again and compare with the recorded result; exit code 1 if one differs."""
+    made = Artifact.open(pairs if (pairs / MANIFEST).exists() else pairs / KIND, KIND)
+    with connect(graph, user=user, database=database) as opened:
+        checked = check_pairs(made.read_jsonl("pairs.jsonl"), opened, ConsoleProgress())
+        engine = opened.engine
+    if json:
+        echo_json({"engine": engine, **checked.to_json()})
+    else:
+        echo(
+            f"{checked.same} pairs give the same result on {engine}, {len(checked.different)} do not"
+        )
+        for name, reason in checked.different[:20]:
+            echo(f"  {name}: {reason}")
+    if checked.different:
+        raise typer.Exit(1)

@@ -193,6 +193,8 @@ def comparison(shop: Workshop, relations: int) -> Draft | None:
 def in_year(shop: Workshop, relations: int) -> Draft | None:
     """What falls into a year: by the year of a date."""
     draw = shop.drawer
+    if not draw.values:
+        return None
     rich = [n for n in draw.predicates.labels
             if any(a.role in ("date", "datetime") for a in draw.predicates.attributes[n])]  # fmt: skip
     if not rich:

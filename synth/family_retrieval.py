@@ -319,6 +319,8 @@ def without(shop: Workshop, relations: int) -> Draft | None:
 
 def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
     draw = shop.drawer
+    if not draw.values:
+        return None
     roles = ("list",) if in_list else ("category", "text", "name", "number", "year")
     rich = [n for n in draw.predicates.labels
             if any(a.role in roles for a in draw.predicates.attributes[n])]  # fmt: skip

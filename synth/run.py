@@ -59,7 +59,13 @@ def make_pairs(
             return done
         predicates = read_predicates(graph, policy)
         sample = draw_sample(graph, predicates, random.Random(f"{options.seed}/sample"), progress)
-        drawer = Drawer(predicates, sample, shared_names(graph, predicates), holdout.blocks_value)
+        drawer = Drawer(
+            predicates,
+            sample,
+            shared_names(graph, predicates),
+            holdout.blocks_value,
+            options.values,
+        )
         generator = Generator(graph, name, drawer, options, holdout)
         made = generator.run(run.journal(KIND), progress)
         if not made.pairs:

@@ -101,6 +101,7 @@ class Drawer:
     """Draws trees, matches and conditions; what was used often is drawn less.
 
     ``ambiguous`` holds (label, property, value) that several nodes share: nobody is called by it.
+    ``blocked`` says of a text that no question may hold it; without ``values`` none holds any.
     """
 
     def __init__(
@@ -109,11 +110,13 @@ class Drawer:
         sample: Sample,
         ambiguous: frozenset[tuple[str, str, Any]] = frozenset(),
         blocked: Callable[[str], bool] = lambda _: False,
+        values: bool = True,
     ) -> None:
         self.predicates = predicates
         self.sample = sample
         self.ambiguous = ambiguous
         self.blocked = blocked
+        self.values = values
         self.used: Counter[Hashable] = Counter()
         #: ``rng`` chooses structure, ``pick`` nodes and values: a batch repeats the former.
         self.rng = random.Random(0)
@@ -208,6 +211,8 @@ class Drawer:
 
     def entity(self, grounded: Grounded, node: int) -> list[Condition]:
         """Conditions that say which node is meant: by its name, else by its key; [] if none does."""
+        if not self.values:
+            return []
         label = grounded.tree.labels[node]
         values = self.sample.nodes[grounded.nodes[node]]
         names = self.predicates.names[label]
@@ -240,6 +245,8 @@ class Drawer:
         places: Sequence[tuple[str, int]] = (),
     ) -> Condition | None:
         """A condition that the match fulfils, on a node that is no named entity or on a hop."""
+        if not self.values:
+            return None
         options: list[tuple[tuple[str, int], Attribute, Any]] = []
         tree = grounded.tree
         taken = {(c.place, c.attribute.name) for c in grounded.conditions}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_PARTS = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 _SPOKEN = {
     "id": "ID",
     "ids": "IDs",

@@ -1,0 +1,118 @@
+"""The English of synthesised questions: words of names, number, articles, clauses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cypherforge.synth.phrases import phrase
+from cypherforge.synth.words import a, article, listed, noun, plural, sentence, singular, words
+
+
+@pytest.mark.parametrize(
+    ("name", "spoken"),
+    [
+        ("movieId", "movie ID"),
+        ("IpAddress", "IP address"),
+        ("healthstatus", "health status"),
+        ("primaryid", "primary ID"),
+        ("IN_TOURNAMENT", "in tournament"),
+        ("birth_year", "birth year"),
+        ("dob", "date of birth"),
+        ("releaseYear2", "release year 2"),
+        ("größe", "größe"),
+        ("starttime", "start time"),
+    ],
+)
+def test_names_become_words(name: str, spoken: str) -> None:
+    assert words(name) == spoken
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        ("match", "matches"),
+        ("country", "countries"),
+        ("day", "days"),
+        ("person", "people"),
+        ("date of birth", "dates of birth"),
+        ("movie ID", "movie IDs"),
+        ("series", "series"),
+        ("status", "statuses"),
+        ("taxon", "taxa"),
+        ("IP address", "IP addresses"),
+    ],
+)
+def test_plurals_and_back(one: str, many: str) -> None:
+    assert plural(one) == many
+    if " of " not in one:
+        assert singular(many) == one
+
+
+@pytest.mark.parametrize(
+    ("text", "with_article"),
+    [
+        ("user", "a user"),
+        ("hour", "an hour"),
+        ("IP address", "an IP address"),
+        ("event", "an event"),
+        ("university", "a university"),
+        ("umbrella", "an umbrella"),
+        ("uninteresting fact", "an uninteresting fact"),
+        ("URL", "a URL"),
+        ("European city", "a European city"),
+        ("honest answer", "an honest answer"),
+    ],
+)
+def test_articles_go_by_sound(text: str, with_article: str) -> None:
+    assert a(text) == with_article
+
+
+@pytest.mark.parametrize(
+    ("start", "rel_type", "end", "forward", "backward"),
+    [
+        ("User", "WATCHED", "Movie", "who watched X", "watched by X"),
+        ("User", "USES", "IpAddress", "who use X", "used by X"),
+        ("Match", "IN_TOURNAMENT", "Tournament", "that are in X", "that X is in"),
+        ("Person", "PLAYED_IN", "Match", "who played in X", "that X played in"),
+        ("Person", "SCORED_GOAL", "Match", "who scored a goal in X", "that X scored a goal in"),
+        ("Country", "PART_OF", "Continent", "that are part of X", "that X is part of"),
+        ("Case", "HAS_REACTION", "Reaction", "that have X", "of X"),
+        ("Case", "IS_PRIMARY_SUSPECT", "Drug", "whose primary suspect is X",
+         "that are the primary suspect of X"),
+        ("Case", "REPORTED_BY", "Source", "that were reported by X", "that reported X"),
+        ("Visit", "LOCATED_AT", "Place", "that are located at X", "that X is located at"),
+        ("Case", "FALLS_UNDER", "AgeGroup", "that fall under X", "that X falls under"),
+        ("Movie", "createdBy", "Person", "that were created by X", "who created X"),
+        ("Taxon", "feedsOn", "Taxon", "that feed on X", "that X feeds on"),
+        ("Person", "FRIEND_OF", "Person", "who are friends of X", "that X is a friend of"),
+        ("Person", "WROTE", "Book", "who wrote X", "written by X"),
+        ("Person", "MANAGER", "Person", "whose manager is X", "who are the manager of X"),
+    ],
+)  # fmt: skip
+def test_types_are_spoken_from_both_ends(
+    start: str, rel_type: str, end: str, forward: str, backward: str
+) -> None:
+    spoken = phrase(rel_type, start, end)
+    assert spoken.forward(start, "X") == forward
+    assert spoken.backward(end, "X") == backward
+
+
+@given(st.text(min_size=1, max_size=30))
+def test_any_name_can_be_spoken(name: str) -> None:
+    assert words(name)
+    assert plural(noun(name)) or not noun(name)
+    spoken = phrase(name, "Person", name)
+    assert "X" in spoken.forward("Person", "X")
+    assert "X" in spoken.backward(name, "X")
+    assert article(name) in ("a", "an")
+
+
+@given(st.lists(st.text("abc", min_size=1), max_size=4))
+def test_lists_name_every_item(items: list[str]) -> None:
+    said = listed(items)
+    assert all(item in said for item in items)
+    assert said.count(" and ") == (len(items) > 1)
+
+
+def test_a_sentence_starts_with_a_capital() -> None:
+    assert sentence("the  IDs of 'a b'?") == "The IDs of 'a b'?"
