@@ -140,7 +140,9 @@ def run_graph(
             result = Result(
                 answer.columns, answer.rows, answer.truncated, source=gold.result.source
             )
-            right = answer.outcome in ("answered", "empty") and bool(same_answer(result, gold))
+            right = answer.outcome in ("answered", "empty", "unanswerable") and bool(
+                same_answer(result, gold)
+            )
             steps = [s for s in answer.trace.steps if s.part in _MODEL_STEPS]
             return {
                 "id": example.id,

@@ -137,8 +137,8 @@ def test_checks_can_be_chosen(films: Graph) -> None:
 def test_golds_of_a_real_graph_are_left_as_they_are(shared: Path) -> None:
     from cypherforge.core.datasets import load_dataset
 
-    golds = load_dataset(shared / "data" / "mind-the-query" / "automated" / "er").examples[::300]
-    with connect(f"embedded:{shared / 'data' / 'graphs' / 'er'}") as graph:
+    golds = load_dataset(shared / "data" / "mind-the-query" / "automated" / "er").examples[::500]
+    with connect(f"embedded:{shared / 'data' / 'graphs' / 'er'}", timeout=60) as graph:
         checks = SilentChecks(graph, graph.schema())
         for gold in golds:
             found = checks.check(gold.question, gold.cypher, graph.run(gold.cypher))

@@ -261,6 +261,16 @@ def test_a_right_empty_stays_empty(graph: Graph, schema: Schema) -> None:
     assert "found nothing" in answer.reason
 
 
+def test_a_name_that_is_stored_nowhere_is_said_to_be_unknown(graph: Graph, schema: Schema) -> None:
+    script = Script(fenced(NOBODY))
+    answer = ask("full", graph, schema, script, "In which movies did 'Zebulon Quist' act?")
+    assert answer.outcome == "unanswerable"
+    assert "'Zebulon Quist'" in answer.reason
+    assert (
+        ask("full", graph, schema, Script(fenced(NOBODY)), "What did 'Ann' do?").outcome == "empty"
+    )
+
+
 def test_exemplars_of_the_graph_stand_in_the_prompt(graph: Graph, schema: Schema) -> None:
     from cypherforge.runtime.prompts import Exemplar
 

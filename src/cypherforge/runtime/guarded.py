@@ -27,7 +27,7 @@ from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, RepairDialect, schema_fixes
-from cypherforge.runtime.literals import question_notes, stored_as_written
+from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
 from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
@@ -173,7 +173,20 @@ class Guarded:
             held = self.loop.run(session, held)
         if self.checks is not None:
             held = self.checked(session, held)
-        return session.answer(held)
+        return self.judged(session, session.answer(held))
+
+    def judged(self, session: Session, answer: Answer) -> Answer:
+        """Unanswerable in the place of empty, where the question names what is stored nowhere."""
+        index = self.prompter.index
+        if answer.outcome != "empty" or index is None:
+            return answer
+        unknown = unknown_names(session.question, self.prompter.schema, index)
+        if not unknown:
+            return answer
+        names = ", ".join(f"{name!r}" for name in unknown)
+        reason = f"neither the schema nor the data has {names}"
+        session.trace.add("unanswerable", reason)
+        return replace(answer, outcome="unanswerable", reason=reason)
 
     def checked(self, session: Session, held: Attempt) -> Attempt:
         """What the silent-fault checks see is told; what the database settles is changed."""

@@ -17,7 +17,7 @@ from cypherforge.cypher.bindings import Bindings, Entity, resolve
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
-from cypherforge.graph.value_index import ValueIndex
+from cypherforge.graph.value_index import ValueIndex, squeeze
 
 #: Bindings looked at a query, probes of each, candidates shown: the paper's numbers.
 BINDINGS, CANDIDATES = 3, 3
@@ -218,6 +218,29 @@ def _from_graph(binding: Binding, graph: Graph, count_probe: Callable[[], None])
 
 
 # ---------------------------------------------------------------- question grounding
+
+_QUOTED = re.compile(r"(?:(?<=\s)|^)(?:'([^']+)'|\"([^\"]+)\"|“([^”]+)”)")
+#: A stored value at least this near (0..100) may be what a quoted name means.
+_NEAR = 85.0
+
+
+def unknown_names(question: str, schema: Schema, index: ValueIndex) -> list[str]:
+    """The names in quotes that neither a stored value nor a name of the schema is like.
+
+    Numbers and dates are left out: they need not be stored to be asked for. So is everything where
+    the index holds not all values of the graph.
+    """
+    if index.cut or not len(index):
+        return []
+    known = {squeeze(name) for name in schema.names()}
+    unknown = []
+    for match in _QUOTED.finditer(question):
+        name = next(group for group in match.groups() if group)
+        if not any(char.isalpha() for char in name) or squeeze(name) in known:
+            continue
+        if not index.find(name, limit=1, least=_NEAR):
+            unknown.append(name)
+    return unknown
 
 
 def question_notes(question: str, index: ValueIndex, *, most: int = 6) -> list[str]:
