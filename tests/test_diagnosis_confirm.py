@@ -178,3 +178,50 @@ def test_on_a_real_database(neo4j_uri: str) -> None:
         for code, (draft, gold) in cases.items():
             faults = diagnose(draft, gold, graph, schema)
             assert [(f.code, f.confirmed) for f in faults] == [(code, True)]
+
+
+@pytest.mark.parametrize(
+    ("draft", "repaired"),
+    [
+        (
+            "MATCH (s:Song)<-[w:WROTE]-(w:Person) RETURN s.title, w.name",
+            "MATCH (s:Song)<-[w2:WROTE]-(w:Person) RETURN s.title, w.name",
+        ),
+        (
+            "MATCH s=(s:Song)<-[:WROTE]-(w:Person) RETURN nodes(s), w.name",
+            "MATCH s=(s2:Song)<-[:WROTE]-(w:Person) RETURN nodes(s), w.name",
+        ),
+    ],
+)
+def test_one_name_for_two_things_is_parted(draft: str, repaired: str) -> None:
+    gold = repaired.replace("w2", "x").replace("s2", "x")
+    fault = diagnose(draft, gold)[0]
+    assert fault.code == "syntax.type" and fault.repair == repaired
+
+
+def test_a_pattern_may_start_at_what_a_list_held() -> None:
+    gold = "MATCH (s:Song)<-[:WROTE]-(p:Person) RETURN s.title, p.name"
+    draft = "UNWIND $songs AS s MATCH (s)<-[:WROTE]-(p:Person) RETURN s.title, p.name"
+    assert diagnose(draft, gold)
+
+
+def test_a_hop_is_added_where_with_has_carried_its_ends() -> None:
+    gold = "MATCH (a:A)-[:R]->(b:B) MATCH (c:C)-[:S]->(a) RETURN b.x, c.y"
+    draft = "MATCH (a:A) WITH a MATCH (a)-[:R]->(b:B) RETURN b.x"
+    faults = diagnose(draft, gold)
+    assert faults[0].code == "pattern.missing_hop"
+    assert faults[-1].repair == (
+        "MATCH (a:A) WITH a MATCH (a)-[:R]->(b:B), (c:C)-[:S]->(a) RETURN b.x, c.y"
+    )
+
+
+def test_steps_that_aggregate_are_repaired_together() -> None:
+    gold = "MATCH (a:A)-[:R]->(b:B) WITH a, count(b) AS n RETURN avg(n) AS mean"
+    draft = "MATCH (a:A)-[:R]->(b:B) RETURN avg(size(b)) AS mean"
+
+    def answer(text: str) -> Result:
+        return rows(1.5) if "WITH a, count(b)" in text else rows(0)
+
+    faults = diagnose(draft, gold, Told(answer))
+    assert faults and all(f.confirmed for f in faults)
+    assert faults[-1].repair == gold

@@ -20,7 +20,7 @@ from cypherforge.diagnosis.engine_errors import code_of_error, code_of_finding
 from cypherforge.diagnosis.foreign import Foreign, foreign_parts, slips
 from cypherforge.diagnosis.model import UNKNOWN, Fault, family_of
 from cypherforge.diagnosis.parse_repairs import looks_foreign, repair_parse
-from cypherforge.diagnosis.scope_faults import scope_repairs, unbound
+from cypherforge.diagnosis.scope_faults import clash, clash_repairs, scope_repairs, unbound
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.schema import Schema
@@ -101,10 +101,37 @@ class _Diagnosis:
             if right:
                 return self.faults
             text, tree = changed, parse(changed)
+        parted = self._parted(text, tree)
+        if parted is not None:
+            self.faults.append(parted)
+            if parted.confirmed or parted.repair is None:
+                return self.faults
+            text, tree = parted.repair, parse(parted.repair)
         failure = self.bench.fails(text)
         if isinstance(failure, QueryTimeout):
             failure = None
         return self._compare(text, tree, failure)
+
+    def _parted(self, text: str, tree: ast.Query) -> Fault | None:
+        """The fault of one name for two things, repaired in the way that leaves least to repair."""
+        variable = clash(tree)
+        if variable is None:
+            return None
+        best: tuple[int, str, str] | None = None
+        for edits, reason in clash_repairs(tree, variable):
+            changed = apply_edits(text, edits)
+            try:
+                left = self._differences(parse(changed))
+            except CypherSyntaxError:
+                continue
+            if not isinstance(left, str) and (best is None or len(left) < best[0]):
+                best = (len(left), changed, reason)
+        spans = (variable.span,) if text == self.draft else ()
+        if best is None:
+            reason = f"{variable.name} is bound as two kinds of things"
+            return Fault("syntax.type", "syntax", spans, None, None, reason)
+        right = self.bench.right(best[1])
+        return Fault("syntax.type", "syntax", spans, best[1], right, best[2])
 
     # ------------------------------------------------------------ differences
 

@@ -1,4 +1,4 @@
-"""Variables that nothing binds: misspelt, dropped by a WITH, or never there."""
+"""Variables that nothing binds (misspelt, dropped by a WITH, never there), or that are bound as two things."""
 
 from __future__ import annotations
 
@@ -24,6 +24,46 @@ def unbound(query: ast.Query) -> list[ast.Variable]:
     ]
     # What a procedure yields without an alias is declared by a name, not by a variable.
     return sorted(loose, key=lambda node: node.span)
+
+
+def clash(query: ast.Query) -> ast.Variable | None:
+    """Return the first variable that a pattern uses as another kind of thing than it was bound as."""
+    bindings = resolve(query)
+    for element in query.walk():
+        if not isinstance(element, ast.NodePattern | ast.RelationshipPattern):
+            continue
+        if element.variable is None:
+            continue
+        entity = bindings.of(element.variable)
+        kind = "node" if isinstance(element, ast.NodePattern) else "relationship"
+        if entity is not None and entity.kind not in (kind, "value"):
+            return element.variable
+    return None
+
+
+def clash_repairs(query: ast.Query, variable: ast.Variable) -> Iterator[tuple[list[Edit], str]]:
+    """Yield ways to part what one variable names: the nodes get another, or the rest does."""
+    bindings = resolve(query)
+    shared = bindings.of(variable)
+    assert shared is not None
+    nodes = {
+        id(element.variable): element.variable
+        for element in query.walk()
+        if isinstance(element, ast.NodePattern) and element.variable is not None
+    }
+    taken = {entity.name for entity in bindings.entities}
+    fresh = next(n for i in range(2, 99) if (n := f"{variable.name}{i}") not in taken)
+    as_node = [use for use in shared.uses if id(use) in nodes]
+    declared = {id(v) for e in shared.nodes if (v := getattr(e, "variable", None)) is not None}
+    as_other = [use for use in shared.uses if id(use) in declared and id(use) not in nodes]
+    reason = f"{variable.name} is bound as a node and as a {_other_kind(shared.kind)}"
+    for uses in (as_other, as_node):
+        if uses:
+            yield [Edit(*use.span, quote_name(fresh)) for use in uses], reason
+
+
+def _other_kind(kind: str) -> str:
+    return "relationship" if kind == "node" else kind
 
 
 def scope_repairs(query: ast.Query, variable: ast.Variable) -> Iterator[tuple[list[Edit], str]]:

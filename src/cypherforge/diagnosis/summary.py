@@ -92,7 +92,8 @@ def _summarise(query: ast.Query, single: ast.SingleQuery, bindings: Bindings) ->
             for element in _elements(part):
                 if isinstance(element, ast.NodePattern):
                     entity = bindings.of(element)
-                    if entity is not None and entity.kind == "node":
+                    # A variable of a list or of an earlier step may stand for a node, too.
+                    if entity is not None:
                         seen.setdefault(id(entity), entity)
     summary.nodes = list(seen.values())
     return summary
