@@ -235,11 +235,27 @@ class ExpressionAnalysis(ABC):
                 found = BOOLEAN
             elif op in _COMPARING:
                 self.type_of(node.right, scope)
+                if type(node.right) is ast.NullLiteral:
+                    self._null_comparison(node)
                 found = BOOLEAN
             else:
                 right = self.type_of(node.right, scope)
                 found = _OPERATORS[op](self, node, found, right)
         return found
+
+    def _null_comparison(self, node: Binary) -> None:
+        """``n.x = null``: no error, but null whatever ``n.x`` is."""
+        test = {"=": "IS NULL", "<>": "IS NOT NULL"}.get(node.op)
+        self.findings.append(
+            Finding(
+                "warning",
+                "type",
+                "literal.null",
+                f"{self.source(node)} is null, whatever {self.source(node.left)} is",
+                node.span,
+                f"{self.source(node.left)} {test}" if test else None,
+            )
+        )
 
     def _in(self, node: Binary, left: int, right: int) -> int:
         if not right & ANY_LIST:
