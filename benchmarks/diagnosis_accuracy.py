@@ -190,24 +190,32 @@ def accepted_codes(label: dict[str, Any]) -> set[str]:
 
 
 def trees(path: Path) -> int:
-    """Count first codes where there is nothing to run."""
+    """Count first codes where there is nothing to run; right predictions apart, where rows say."""
     pairs = read_pairs(path)
-    given: Counter[str] = Counter()
+    right = {
+        str(number)
+        for number, row in enumerate(json.loads(path.read_text(encoding="utf-8")), 1)
+        if (row.get("metrics") or {}).get("execution_accuracy") == 1
+    }
+    given: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
     reasons: Counter[str] = Counter()
     seconds = []
     for pair in pairs:
         began = time.process_time()
         faults = diagnose(pair.draft, pair.gold)
         seconds.append(time.process_time() - began)
-        given[faults[0].code if faults else "no fault"] += 1
-        reasons.update(f.reason for f in faults if f.code == UNKNOWN)
+        given[pair.id in right][faults[0].code if faults else "no fault"] += 1
+        if pair.id not in right:
+            reasons.update(f.reason for f in faults if f.code == UNKNOWN)
     seconds.sort()
     print(
         f"{len(pairs)} pairs; CPU mean {1000 * sum(seconds) / len(pairs):.1f} ms, "
         f"median {1000 * seconds[len(pairs) // 2]:.1f}, most {1000 * seconds[-1]:.1f}"
     )
-    for code, count in given.most_common():
-        print(f"  {code:24} {count:5}")
+    for what, counts in (("wrong", given[False]), ("right", given[True])):
+        print(f"{counts.total()} {what} predictions")
+        for code, count in counts.most_common():
+            print(f"  {code:24} {count:5}")
     for reason, count in reasons.most_common(8):
         print(f"  cannot tell, {count}: {reason[:100]}")
     return 0
