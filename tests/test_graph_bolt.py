@@ -54,6 +54,7 @@ def test_a_dead_port_says_what_to_do() -> None:
     with pytest.raises(GraphUnavailable, match="is the server running") as caught:
         connect("bolt://127.0.0.1:9")
     assert caught.value.exit_code == 3
+    assert caught.value.message == "no connection: Couldn't connect to 127.0.0.1:9"
     assert time.monotonic() - began < 5
 
 

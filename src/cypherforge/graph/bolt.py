@@ -8,6 +8,7 @@ the server. All errors of the driver are mapped in one place, ``_mapped``.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -302,7 +303,7 @@ class BoltGraph(BaseGraph):
             | driver_errors.DatabaseUnavailable,
         ):
             return GraphUnavailable(
-                f"no connection: {_first_line(message)}",
+                f"no connection: {_RESOLVED.sub('', _first_line(message)).rstrip(':')}",
                 where=self.uri,
                 hint="is the server running, and is this its Bolt port? `cypherforge doctor` checks",
             )
@@ -333,6 +334,7 @@ class BoltGraph(BaseGraph):
         )
 
 
+_RESOLVED = re.compile(r" \(resolved to \(.*?\)\)")
 _URI_HINT = "e.g. bolt://127.0.0.1:7687, neo4j+s://HOST, memgraph://HOST, or embedded:FOLDER"
 _TIMED_OUT = {
     "Neo.ClientError.Transaction.TransactionTimedOut",
