@@ -377,6 +377,10 @@ def most(shop: Workshop, relations: int) -> Draft | None:
     keep = shop.rng.choice([1, 1, 2, 3, 3, 5])
     tail = f" ORDER BY {made.alias} DESC LIMIT "
     text = f"{made.grouped} RETURN {made.returned}{tail}{keep}"
+    broken = shop.rng.random() < 0.4
+    if broken:
+        names = columns_text(made.match.nodes[0], made.columns)
+        text = f"{made.grouped} RETURN {made.returned} ORDER BY {made.alias} DESC, {names} LIMIT {keep}"
     probe = f"{made.grouped} RETURN {made.alias}{tail}{keep + 1}"
     one = asked(made.columns, False)
     if keep == 1:
@@ -393,6 +397,10 @@ def most(shop: Workshop, relations: int) -> Draft | None:
             f"Find the {keep} {made.all} with the most {made.counted_of_all}. Return the {what} and the number, highest first.",
             f"List the top {keep} {made.all} by their number of {made.counted_of_all}, with the {what} and the number.",
         )
+    if broken:
+        tie = f" Break ties by {one}."
+        question, others = question + tie, [o + tie for o in others]
+        probe = ""
     return finish(made.found, "top", text, made.held, relations, question, others,
                   f"{what}, number of {number}, first {keep}", label,
                   ordered=True, probe=probe, keep=keep)  # fmt: skip
@@ -482,6 +490,10 @@ def extreme(shop: Workshop, relations: int) -> Draft | None:
     }[timed, down]
     text = f"{start}{distinct} RETURN {returned}{order}"
     probe = f"{start}{distinct} RETURN {returned}, {dotted} AS sortKey{order}"
+    if not key.unique and shop.rng.random() < 0.7:
+        text += f", {returned}"
+        probe = ""
+        way += f", then by {what}"
     question, others = ways(
         shop,
         f"What are the {many} of the {whom}, sorted by {key.word} {way}?",

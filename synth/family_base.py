@@ -50,7 +50,7 @@ class Workshop:
         for leaf in tree.leaves:
             if not any(c.node == leaf for c in found.conditions) and self.rng.random() >= open_leaf:
                 found.conditions += draw.entity(found, leaf)
-        return found
+        return None if tangled(found) else found
 
     def output(self, found: Grounded, most: int = 2) -> list[Attribute]:
         """The attributes of the target that are asked for, its names first."""
@@ -116,9 +116,9 @@ def once(shop: Workshop, found: Grounded, n: str, returned: str) -> str:
     the verification finds out and drops it.
     """
     draw = shop.rng.random()
-    if draw < 0.3:
+    if draw < 0.35:
         return f" WITH DISTINCT {n} RETURN {returned}"
-    if found.tree.hops and draw < 0.6:
+    if found.tree.hops and draw < 0.65:
         return f" RETURN DISTINCT {returned}"
     return f" RETURN {returned}"
 
@@ -145,3 +145,20 @@ def about(hop: Hop, *, many: bool = False, child_many: bool = True) -> str:
     subject = not (spoken.by or spoken.noun or spoken.text == "with")
     word = ("they" if they else "it") if subject else ("them" if they else "it")
     return spoken.backward(relation.end, word, many=child_many, plural=they)
+
+
+def tangled(found: Grounded) -> bool:
+    """Whether a clause would stand inside another's subject: "that a squad that Ann leads is for"."""
+    for hop in found.tree.hops:
+        spoken = phrase(hop.relation.type, hop.relation.start, hop.relation.end)
+        if (
+            hop.forward
+            or spoken.by
+            or spoken.noun
+            or spoken.text == "with"
+            or found.bound(hop.child)
+        ):
+            continue
+        if found.tree.children(hop.child) or any(c.op != "=" for c in found.of_node(hop.child)):
+            return True
+    return False

@@ -14,7 +14,9 @@ from cypherforge.synth.family_base import (
     ways,
 )
 from cypherforge.synth.pairs import Draft
+from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
+from cypherforge.synth.words import a as _a
 from cypherforge.synth.words import noun, plural
 
 
@@ -23,20 +25,21 @@ def either(shop: Workshop, relations: int) -> Draft | None:
     if relations != 2:
         return None
     draw = shop.drawer
-    tree = draw.tree(2)
-    if tree is None or any(h.parent != 0 for h in tree.hops):
+    pool = [n for n in draw.predicates.labels
+            if draw.predicates.names[n] and len(draw.predicates.relations_of(n)) > 1]  # fmt: skip
+    if not pool or not draw.values:
         return None
+    label = draw.rarest(pool, lambda n: ("united", n))
+    draw.used["united", label] += 1
     parts = []
-    for number in (0, 1):
-        hop = tree.hops[number]
-        found = draw.ground(draw.tree_of(hop.relation, hop.forward))
+    for relation, forward in shop.rng.sample(draw.predicates.relations_of(label), 2):
+        found = draw.ground(draw.tree_of(relation, forward))
         if found is None:
             return None
         found.conditions = draw.entity(found, 1)
         if not found.conditions:
             return None
         parts.append(found)
-    label = tree.labels[0]
     columns = list(draw.predicates.names[label])
     held = Values()
     first, second = PatternText(parts[0], held), PatternText(parts[1], held)
@@ -95,8 +98,8 @@ def path(shop: Workshop, relations: int) -> Draft | None:
     a, b = match.node_text(0).text, match.node_text(1).text
     bound = max(2, relations + 1)
     text = (
-        f"MATCH {a}, {b} MATCH p = shortestPath(({match.nodes[0]})-[*..{bound}]-({match.nodes[1]})) "
-        "RETURN length(p) AS steps"
+        f"MATCH {a}, {b} MATCH way = shortestPath(({match.nodes[0]})-[*..{bound}]-({match.nodes[1]})) "
+        "RETURN length(way) AS steps"
     )
     one = _entity_text(first, tree.labels[0])
     two = _entity_text(last, tree.labels[-1])
@@ -197,8 +200,10 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
         return None
     rich = [n for n in draw.predicates.labels
             if any(a.role in ("date", "datetime") for a in draw.predicates.attributes[n])]  # fmt: skip
-    if not rich:
-        return None
+    if not rich or shop.rng.random() < 0.4:
+        made = interval(shop, relations)
+        if made is not None or not rich:
+            return made
     label = draw.rarest(rich, lambda n: ("target", n))
     if relations > 1:
         found = shop.grounded(relations - 1, label=label)
@@ -257,3 +262,72 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
 _MONTHS = (
     "January February March April May June July August September October November December".split()
 )
+
+
+def interval(shop: Workshop, relations: int) -> Draft | None:
+    """Who or what was related in a year, or still is: relationships with a start and an open end."""
+    if relations > 2:
+        return None
+    draw = shop.drawer
+    rich = []
+    for relation in draw.predicates.relations:
+        found_ends = _ends_of(draw.predicates.rel_attributes[relation.type])
+        if found_ends is not None:
+            rich.append((relation, *found_ends))
+    if not rich or not draw.values:
+        return None
+    relation, begin, end = shop.rng.choice(rich)
+    found = draw.ground(draw.tree_of(relation, shop.rng.random() < 0.6))
+    if found is None:
+        return None
+    found.conditions = draw.entity(found, 1)
+    label = found.tree.labels[0]
+    columns = list(draw.predicates.names[label])
+    year = found.edges[0].properties.get(begin.name)
+    if not found.conditions or year is None:
+        return None
+    if relations == 2:
+        extra = draw.literal(found, places=[("node", 0)])
+        if extra is None or any(a.name == extra.attribute.name for a in columns):
+            return None
+        found.conditions.append(extra)
+    held = Values()
+    match = PatternText(found, held, [0])
+    r, n = match.rels[0], match.nodes[0]
+    start, stop = f"{r}.{quote_name(begin.name)}", f"{r}.{quote_name(end.name)}"
+    whom = noun_phrase(found, 0, many=True)
+    if shop.rng.random() < 0.5 and end.coverage < 0.95:
+        test = f"{start} IS NOT NULL AND {stop} IS NULL"
+        told = f"with {_a(begin.word)} but no {end.word}"
+    else:
+        mark = held.mark(year)
+        test = f"{start} <= {mark} AND ({stop} >= {mark} OR {stop} IS NULL)"
+        told = (
+            f"with {_a(begin.word)} of at most {shown(year)} and {_a(end.word)} of at least {shown(year)}, "
+            f"or no {end.word}"
+        )
+    text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
+    text += f" WITH DISTINCT {n} RETURN {columns_text(n, columns)}"
+    what = asked(columns, True)
+    question, others = ways(
+        shop,
+        f"What are the {what} of the {whom} {told}?",
+        f"List the {what} of all {whom} {told}.",
+        f"Retrieve the {what} of the {whom} {told}.",
+    )
+    draft = finish(
+        found, "time", text, held, relations, question, others, what, plural(noun(label))
+    )
+    draft.analysed += f" {told}."
+    draft.naive = f"{draft.naive[:-1]}, {told}."
+    return draft
+
+
+def _ends_of(attributes: tuple[Attribute, ...]) -> tuple[Attribute, Attribute] | None:
+    """The attributes that begin and end a relationship, both whole numbers."""
+    numbers = [a for a in attributes if a.type == "INTEGER"]
+    begin = next(
+        (a for a in numbers if a.word.split(" ")[0] in ("start", "from", "since", "begin")), None
+    )
+    end = next((a for a in numbers if a.word.split(" ")[0] in ("end", "to", "until")), None)
+    return (begin, end) if begin is not None and end is not None else None

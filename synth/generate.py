@@ -32,7 +32,7 @@ from cypherforge.synth.trees import Drawer
 SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
 ROWS = 1000
 TIMEOUT = 10.0
-_GIVE_UP = 12
+_GIVE_UP = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,14 @@ class PairOptions:
 
 @dataclass
 class Generated:
-    """Verified pairs in the order they were made, what was dropped and why, what ran dry."""
+    """Verified pairs in the order they were made, what was dropped and why, what ran dry.
+
+    ``examples`` has one query for each reason to drop a draft.
+    """
 
     pairs: list[dict[str, Any]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
     drafts: int = 0
     batches: int = 0
     short: dict[str, int] = field(default_factory=dict)
@@ -161,6 +165,7 @@ class Generator:
         done.batches += 1
         done.drafts += row["drafts"]
         done.dropped.update(row["dropped"])
+        done.examples = {**row["examples"], **done.examples}
         for pair in row["pairs"]:
             self._seen.update(_marks(pair))
             self._skeletons[pair["skeleton"]] += 1
@@ -177,6 +182,7 @@ class Generator:
         drawer.pick = random.Random(f"{self.options.seed}/{number}/values")
         pairs: list[dict[str, Any]] = []
         dropped: Counter[str] = Counter()
+        examples: dict[str, str] = {}
         drafts = 0
         seen: set[str] = set()
         used = drawer.used
@@ -200,10 +206,14 @@ class Generator:
                 made = f"the engine refuses it: {type(error).__name__}"
             if isinstance(made, str):
                 dropped[made] += 1
+                examples.setdefault(made, draft.written())
             else:
                 seen.update(_marks(made))
                 pairs.append(made)
                 last = draft
+            if "\x00" not in draft.text:
+                # Without a value every match of the skeleton gives the same query.
+                break
         grown = drawer.used - used
         drawer.used = used
         if pairs:
@@ -214,6 +224,7 @@ class Generator:
         return {
             "pairs": pairs,
             "dropped": dict(dropped),
+            "examples": examples,
             "drafts": drafts,
             "used": [list(key) for key in sorted(grown.elements(), key=str)],
         }
@@ -249,6 +260,8 @@ class Generator:
                 row[-1]
                 for row in self.graph.run(probe, parameters, timeout=TIMEOUT, limit=ROWS).rows
             ]
+            if len(keys) <= draft.keep:
+                return "no more than are asked for: nothing to choose from"
             if _tied(keys, draft.keep):
                 return "a tie decides the order"
         return self._record(draft, written, result)

@@ -80,6 +80,13 @@ def make_pairs(
             out.write_jsonl("pairs.jsonl", rows)
             out.write_parquet("pairs.parquet", [_flat(row) for row in rows])
             out.write_jsonl("predicates.jsonl", [predicates.to_json()])
+            out.write_jsonl(
+                "dropped.jsonl",
+                [
+                    {"reason": reason, "drafts": number, "example": made.examples.get(reason, "")}
+                    for reason, number in sorted(made.dropped.items())
+                ],
+            )
         run.drop_journal(KIND)
         return Artifact.open(run.path / KIND, KIND)
 

@@ -143,6 +143,8 @@ class Drawer:
             if not pool:
                 return None
             label = self.rarest(pool, lambda n: ("target", n))
+        # Counted when drawn: what cannot be asked must not be drawn again and again.
+        self.used["target", label] += 1
         labels, grown = [label], []
         for _ in range(hops):
             options = []
@@ -155,6 +157,7 @@ class Drawer:
             relation, parent, forward = self.rarest(
                 options, lambda o: ("relation", o[0].start, o[0].type, o[0].end, o[2])
             )
+            self.used["relation", relation.start, relation.type, relation.end, forward] += 1
             grown.append(Hop(relation, parent, len(labels), forward))
             labels.append(relation.end if forward else relation.start)
         return Tree(tuple(labels), tuple(grown))
@@ -315,13 +318,6 @@ class Drawer:
 
     def note(self, grounded: Grounded) -> None:
         """Count what a pair used, so that the next ones draw something else."""
-        tree = grounded.tree
-        self.used["target", tree.labels[0]] += 1
-        for node in grounded.nodes:
-            self.used["node", node] += 1
-        for hop in tree.hops:
-            r = hop.relation
-            self.used["relation", r.start, r.type, r.end, hop.forward] += 1
         for c in grounded.conditions:
             self.used["attribute", c.attribute.owner, c.attribute.name] += 1
 
