@@ -202,17 +202,23 @@ def test_bindings_come_from_maps_equalities_folded_comparisons_and_lists() -> No
 
 
 def test_a_question_is_grounded_with_label_and_property() -> None:
-    notes = question_notes("Which thriller did ANN LEE direct before 'Heat'?", INDEX)
+    notes = question_notes("Which thriller did ANN LEE direct before 'Heat'?", INDEX, PAPER)
     assert "(:Person {name: 'Ann Lee'})" in notes
     assert "(:Movie {name: 'Heat'})" in notes
-    assert question_notes("How many people are there?", INDEX) == []
+    assert question_notes("How many people are there?", INDEX, PAPER) == []
 
 
 def test_a_value_of_several_places_is_offered_with_each() -> None:
-    assert question_notes("List films of the 'Drama' kind", INDEX) == [
+    assert question_notes("List films of the 'Drama' kind", INDEX, PAPER) == [
         "(:Genre {name: 'Drama'})",
         "(:Movie {name: 'Drama'})",
     ]
+
+
+def test_a_value_in_a_list_is_offered_with_in() -> None:
+    bands = Schema.parse("(:Band {name: STRING, genres: LIST<STRING>})")
+    notes = question_notes("Which bands play Jazz?", index([("Band", "genres", ("jazz",))]), bands)
+    assert notes == ["(x:Band) WHERE 'jazz' IN x.genres"]
 
 
 def test_align_keeps_quantified_paths() -> None:

@@ -68,7 +68,8 @@ def test_queries_of_the_schema_are_accepted_and_parse(films: "lark.Lark", text: 
         "MATCH (p:Person)-[:DIRECTED]->(m:Movie) RETURN p.name",  # no such type
         "MATCH (f:Film) RETURN f",  # no such label
         "MATCH (m:Movie) RETURN m.name",  # another label's property
-        "MATCH (m:Movie {year: '1990'}) RETURN m.title",  # a literal of another type
+        "MATCH (m:Movie {title: 1990}) RETURN m.title",  # a literal of another type
+        "MATCH (m:Movie {year: 1990}) RETURN m.title",  # numbers are compared in WHERE
         "MATCH (m:Movie {year: {year: 1990}}) RETURN m.title",  # a map for a value
         "MATCH (m:Movie) WHERE m.year = '1990' RETURN m.title",
         "MATCH (m:Movie) DELETE m",

@@ -262,7 +262,7 @@ class FixLiterals(_OnTree):
         for owner in binding.owners:
             item = self.schema.labels.get(owner) or self.schema.types.get(owner)
             for prop in item.properties if item else ():
-                if prop.name != binding.key:
+                if prop.name != binding.key and "LIST" not in prop.type:
                     keys.setdefault(prop.name, [])
         for key in keys:
             keys[key] = self.spellings(binding, key)

@@ -88,7 +88,9 @@ class Prompter:
     def request(self, session: Session) -> ChatRequest:
         """The request for one question; what it shows is told in the trace."""
         question = session.question
-        notes = question_notes(question, self.index) if self.index is not None else []
+        notes: list[str] = []
+        if self.index is not None:
+            notes = question_notes(question, self.index, self.schema)
         schema, text = self.shown_schema(question, notes)
         if notes:
             text += "\n\nValues that the question names, as the database stores them:\n"

@@ -17,7 +17,7 @@ from cypherforge.cypher.bindings import Bindings, Entity, resolve
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
-from cypherforge.graph.value_index import ValueIndex, squeeze
+from cypherforge.graph.value_index import Hit, ValueIndex, squeeze
 
 #: Bindings looked at a query, probes of each, candidates shown: the paper's numbers.
 BINDINGS, CANDIDATES = 3, 3
@@ -243,10 +243,11 @@ def unknown_names(question: str, schema: Schema, index: ValueIndex) -> list[str]
     return unknown
 
 
-def question_notes(question: str, index: ValueIndex, *, most: int = 6) -> list[str]:
+def question_notes(question: str, index: ValueIndex, schema: Schema, *, most: int = 6) -> list[str]:
     """What stored values a question names, each as the pattern that finds it.
 
-    One line a place: ``(:Country {name: 'Germany'})``. A value stored under more than three places
+    One line a place: ``(:Country {name: 'Germany'})``; ``(x:Band) WHERE 'jazz' IN x.genres`` for a
+    property that holds lists. A value stored under more than three places
     says nothing of where it belongs, so it is left out.
     """
     lines: list[str] = []
@@ -255,11 +256,19 @@ def question_notes(question: str, index: ValueIndex, *, most: int = 6) -> list[s
         if len(exact) > 3:
             continue
         for hit in exact:
-            entry = f"{quote_name(hit.name)}: {quote_string(hit.value)}"
-            owner = quote_name(hit.owner)
-            line = (
-                f"()-[:{owner} {{{entry}}}]->()" if hit.relationship else f"(:{owner} {{{entry}}})"
-            )
+            line = _pattern(hit, schema)
             if line not in lines:
                 lines.append(line)
     return lines[:most]
+
+
+def _pattern(hit: Hit, schema: Schema) -> str:
+    """The pattern that finds a stored value."""
+    owner, name, value = quote_name(hit.owner), quote_name(hit.name), quote_string(hit.value)
+    known = schema.type_property_of if hit.relationship else schema.property_of
+    item = known(hit.owner, hit.name)
+    if item is not None and item.type.startswith("LIST"):
+        inside = f"()-[x:{owner}]->()" if hit.relationship else f"(x:{owner})"
+        return f"{inside} WHERE {value} IN x.{name}"
+    inside = f"{owner} {{{name}: {value}}}"
+    return f"()-[:{inside}]->()" if hit.relationship else f"(:{inside})"

@@ -220,19 +220,20 @@ class _Builder:
         self.grammar.add(f"node_{slug}", "(", *inside, ")")
 
     def map(self, rule: str, properties: Iterable[Property]) -> Ref | None:
-        """A map of literals of the properties' own types."""
-        entries: list[Form] = []
-        for kind, names in _by_kind(properties).items():
-            values: Mapping[str, Loose] = {
-                "text": Ref("text"),
-                "number": Ref("number"),
-                "flag": Ref("flag"),
-                "time": Ref("moment"),
-                "list": Ref("list"),
-            }
-            if kind == "point":
-                continue
-            entries.append(seq(words(names), ": ", values.get(kind, Ref("literal"))))
+        """A map of texts and flags; numbers and times are compared in WHERE.
+
+        "More than 5" drafted as ``{depth: {min: 5}}`` would else be bent into ``{depth: 5}``.
+        """
+        values: Mapping[str, Loose] = {
+            "text": Ref("text"),
+            "flag": Ref("flag"),
+            "other": Ref("literal"),
+        }
+        entries = [
+            seq(words(names), ": ", values[kind])
+            for kind, names in _by_kind(properties).items()
+            if kind in values
+        ]
         if not entries:
             return None
         entry = self.grammar.add(f"{rule}_entry", alt(*entries))
