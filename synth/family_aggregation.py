@@ -28,7 +28,7 @@ _NUMBERS = ("number", "year", "date")
 
 def counting(shop: Workshop, relations: int) -> Draft | None:
     """How many there are; counted once each where a path could reach them twice."""
-    found = shop.grounded(relations)
+    found = shop.grounded(relations, bare=0.1)
     if found is None:
         return None
     held = Values()
@@ -78,12 +78,14 @@ def aggregate(shop: Workshop, relations: int) -> Draft | None:
     ]  # fmt: skip
     if not rich:
         return None
-    found = shop.grounded(relations, label=shop.drawer.rarest(rich, lambda n: ("target", n)))
+    label = shop.drawer.rarest(rich, lambda n: ("target", n))
+    shop.drawer.used["target", label] += 1
+    found = shop.grounded(relations, label=label, bare=0.25)
     if found is None:
         return None
-    label = found.tree.labels[0]
     pool = [a for a in shop.drawer.predicates.attributes[label]
-            if a.role in _NUMBERS and not any(c.attribute.name == a.name for c in found.of_node(0))]  # fmt: skip
+            if a.role in _NUMBERS and shop.has(found, a)
+            and not any(c.attribute.name == a.name for c in found.of_node(0))]  # fmt: skip
     if not pool:
         return None
     attribute = shop.rng.choice(pool)
@@ -143,6 +145,8 @@ def _over_relationships(shop: Workshop, relations: int) -> Draft | None:
         [a for a in draw.predicates.rel_attributes[relation.type] if a.role == "number"]
     )
     if any(c.attribute == attribute for c in found.conditions):
+        return None
+    if found.edges[0].properties.get(attribute.name) is None:
         return None
     held = Values()
     match = PatternText(found, held, [0])
@@ -364,7 +368,7 @@ def most(shop: Workshop, relations: int) -> Draft | None:
     what, number = asked(made.columns, True), plural(noun(_far(made.hop)))
     label = plural(noun(made.found.tree.labels[0]))
     if shop.rng.random() < 0.4:
-        least = shop.rng.choice([1, 2, 3, 5, 10])
+        least = shop.rng.choice([2, 2, 3, 4, 5, 10])
         text = f"{made.grouped} WHERE {made.alias} > {least} RETURN {made.returned}"
         question, others = ways(
             shop,
@@ -432,7 +436,13 @@ def extreme(shop: Workshop, relations: int) -> Draft | None:
     ]
     columns = [a for a in shop.drawer.predicates.names[label]
                if not any(c.attribute == a and c.op == "=" for c in found.of_node(0))]  # fmt: skip
-    if not columns:
+    pool = [
+        a
+        for a in pool
+        if shop.has(found, a)
+        and not any(c.attribute == a and c.op == "=" for c in found.of_node(0))
+    ]
+    if not columns or not pool:
         return None
     key = shop.rng.choice(pool)
     held = Values()

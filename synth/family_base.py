@@ -29,12 +29,21 @@ class Workshop:
         return self.drawer.rng
 
     def grounded(self, relations: int, *, label: str | None = None, open_leaf: float = 0.15,
-                 literals: bool = True, least_hops: int = 0) -> Grounded | None:  # fmt: skip
-        """A match with so many relations: hops and literal conditions together."""
+                 literals: bool = True, least_hops: int = 0,
+                 bare: float = 0.0) -> Grounded | None:  # fmt: skip
+        """A match with so many relations: hops and literal conditions together.
+
+        ``bare`` is the share of those with one relation that get no condition at all.
+        """
         draw = self.drawer
         split = [h for h in range(least_hops, relations + 1) if literals or h == relations]
+        if not draw.predicates.relations:
+            split = [h for h in split if h == 0]
         if not split:
             return None
+        if relations == 1 and least_hops == 0 and self.rng.random() < bare:
+            tree = draw.tree(0, label=label)
+            return draw.ground(tree) if tree else None
         hops = self.rng.choice(split)
         tree = draw.tree(hops, label=label)
         if tree is None:
@@ -51,6 +60,11 @@ class Workshop:
             if not any(c.node == leaf for c in found.conditions) and self.rng.random() >= open_leaf:
                 found.conditions += draw.entity(found, leaf)
         return None if tangled(found) else found
+
+    def has(self, found: Grounded, attribute: Attribute) -> bool:
+        """Whether the target of a match has a value of the attribute."""
+        values = self.drawer.sample.nodes[found.nodes[0]]
+        return values.get(attribute.name) is not None
 
     def output(self, found: Grounded, most: int = 2) -> list[Attribute]:
         """The attributes of the target that are asked for, its names first."""

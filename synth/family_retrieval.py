@@ -63,11 +63,7 @@ def lookup(shop: Workshop, relations: int) -> Draft | None:
 
 def listing(shop: Workshop, relations: int) -> Draft | None:
     """Names of what fulfils all conditions."""
-    found = (
-        _everything(shop)
-        if relations == 1 and shop.rng.random() < 0.1
-        else shop.grounded(relations)
-    )
+    found = shop.grounded(relations, bare=0.1)
     if found is None:
         return None
     columns = shop.output(found)
@@ -91,11 +87,6 @@ def listing(shop: Workshop, relations: int) -> Draft | None:
     return finish(found, "list", text, held, relations, question, others, what, target)
 
 
-def _everything(shop: Workshop) -> Grounded | None:
-    tree = shop.drawer.tree(0)
-    return shop.drawer.ground(tree) if tree else None
-
-
 def table(shop: Workshop, relations: int) -> Draft | None:
     """Rows over a relation: names of both ends, and what the relationship holds."""
     found = shop.grounded(relations, least_hops=1, open_leaf=0.7)
@@ -114,7 +105,8 @@ def table(shop: Workshop, relations: int) -> Draft | None:
         return None
     number = found.tree.hops.index(hop)
     extra = [a for a in draw.predicates.rel_attributes[hop.relation.type]
-             if a.coverage > 0.5 and not any(c.attribute == a for c in found.of_hop(number))]  # fmt: skip
+             if found.edges[number].properties.get(a.name) is not None
+             and not any(c.attribute == a for c in found.of_hop(number))]  # fmt: skip
     extra = [shop.rng.choice(extra)] if extra and shop.rng.random() < 0.5 else []
     held = Values()
     match = PatternText(found, held, [number] if extra else [])

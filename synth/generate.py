@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cypherforge.artifacts.journal import Journal
-from cypherforge.core.errors import QueryError
+from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.core.progress import NullProgress, Progress
 from cypherforge.cypher import parse
 from cypherforge.cypher.shapes import Shape, shape_of
@@ -26,12 +26,12 @@ from cypherforge.graph.values import to_json
 from cypherforge.synth.families import FAMILIES, Builder, Workshop
 from cypherforge.synth.holdout import Holdout, plain
 from cypherforge.synth.pairs import Draft
-from cypherforge.synth.trees import Drawer
+from cypherforge.synth.trees import Drawer, Tree
 
 #: Shares of one, two, three and four relations (KG2Cypher, section 3.4).
 SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
 ROWS = 1000
-TIMEOUT = 10.0
+TIMEOUT = 5.0
 _GIVE_UP = 20
 
 
@@ -97,6 +97,7 @@ class Generator:
         self._seen: set[str] = set()
         self._skeletons: Counter[str] = Counter()
         self._shapes: dict[str, Shape] = {}
+        self._slow: set[str] = set()
         self._failures: Counter[tuple[str, int]] = Counter()
         self._made: Counter[tuple[str, int]] = Counter()
         shares = {
@@ -165,9 +166,10 @@ class Generator:
         done.batches += 1
         done.drafts += row["drafts"]
         done.dropped.update(row["dropped"])
+        self._slow |= set(row["slow"])
         done.examples = {**row["examples"], **done.examples}
         for pair in row["pairs"]:
-            self._seen.update(_marks(pair))
+            self._seen.update(_marks_of(pair))
             self._skeletons[pair["skeleton"]] += 1
         for used in row["used"]:
             self.shop.drawer.used[tuple(used)] += 1
@@ -183,6 +185,7 @@ class Generator:
         pairs: list[dict[str, Any]] = []
         dropped: Counter[str] = Counter()
         examples: dict[str, str] = {}
+        too_slow: frozenset[str] = frozenset()
         drafts = 0
         seen: set[str] = set()
         used = drawer.used
@@ -198,17 +201,26 @@ class Generator:
                     break
                 continue
             drafts += 1
+            slow = _costly(draft.grounded.tree)
+            if slow & self._slow:
+                dropped["goes over what was too slow"] += 1
+                break
             for node in draft.grounded.nodes:
                 drawer.used["node", node] += 1
             try:
                 made = self._verify(draft, seen, literal=not pairs)
+            except QueryTimeout:
+                dropped[f"more than {TIMEOUT:g} s"] += 1
+                examples.setdefault(f"more than {TIMEOUT:g} s", draft.written())
+                too_slow |= slow
+                break
             except QueryError as error:
                 made = f"the engine refuses it: {type(error).__name__}"
             if isinstance(made, str):
                 dropped[made] += 1
                 examples.setdefault(made, draft.written())
             else:
-                seen.update(_marks(made))
+                seen.update(_marks_of(made))
                 pairs.append(made)
                 last = draft
             if "\x00" not in draft.text:
@@ -225,6 +237,7 @@ class Generator:
             "pairs": pairs,
             "dropped": dict(dropped),
             "examples": examples,
+            "slow": sorted(too_slow),
             "drafts": drafts,
             "used": [list(key) for key in sorted(grown.elements(), key=str)],
         }
@@ -234,7 +247,7 @@ class Generator:
     def _verify(self, draft: Draft, seen: set[str], literal: bool) -> dict[str, Any] | str:
         """The pair's record, or why there is none."""
         written = draft.written()
-        for mark in (f"c {written}", f"q {plain(draft.question)}"):
+        for mark in _marks(written, draft.question, draft.family):
             if mark in self._seen or mark in seen:
                 return "asked already"
         if self.holdout.ways:
@@ -242,18 +255,18 @@ class Generator:
             if reason:
                 return reason
         skeleton = draft.text
-        if self._skeletons[_mask(skeleton)] + len(seen) // 2 >= self.options.matches:
+        if self._skeletons[_mask(skeleton)] + len(seen) // 3 >= self.options.matches:
             return "enough of this skeleton"
         text, parameters = draft.parametrised()
         result = self.graph.run(text, parameters, timeout=TIMEOUT, limit=ROWS)
-        if literal:
+        reason = _unfit(result, draft)
+        if reason:
+            return reason
+        if literal and text != written:
             # What is recorded is the text with its values: the first of a skeleton runs as such.
             other = self.graph.run(written, timeout=TIMEOUT, limit=ROWS)
             if same_rows(result, other, ordered=draft.ordered) is not True:
                 return "its text and its parametrised form differ"
-        reason = _unfit(result, draft)
-        if reason:
-            return reason
         if draft.probe:
             probe, parameters = draft.parametrised(draft.probe)
             keys = [
@@ -318,8 +331,33 @@ class Generator:
         }
 
 
-def _marks(pair: Mapping[str, Any]) -> tuple[str, str]:
-    return f"c {pair['cypher']}", f"q {plain(pair['question'])}"
+def _marks(cypher: str, question: str, family: str) -> tuple[str, str, str]:
+    """What two pairs must not share: the query, the question, its words in any order."""
+    said = plain(question)
+    return f"c {cypher}", f"q {said}", f"b {family} {' '.join(sorted(said.split()))}"
+
+
+def _marks_of(pair: Mapping[str, Any]) -> tuple[str, str, str]:
+    return _marks(pair["cypher"], pair["question"], pair["family"])
+
+
+def _costly(tree: Tree) -> frozenset[str]:
+    """What may make a tree slow: going back over the relation one came by (a hub meets itself).
+
+    A tree without such a place stands for itself.
+    """
+    found = set()
+    for hop in tree.hops:
+        for other in tree.hops:
+            if other.relation == hop.relation and (
+                (other.parent == hop.child and other.forward != hop.forward)
+                or (
+                    other is not hop and other.parent == hop.parent and other.forward == hop.forward
+                )
+            ):
+                r = hop.relation
+                found.add(f"{r.start} {r.type} {r.end} {hop.forward}")
+    return frozenset(found) or frozenset({tree.key})
 
 
 def _mask(text: str) -> str:

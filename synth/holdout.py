@@ -37,7 +37,11 @@ class Holdout:
             raise UsageError(
                 f"cannot hold out by {unknown[0]!r}", hint=f"one or more of {', '.join(WAYS)}"
             )
-        graphs, skeletons, entities, questions, queries = set(), set(), set(), set(), set()
+        graphs: set[str] = set()
+        skeletons: set[str] = set()
+        entities: set[str] = set()
+        questions: set[str] = set()
+        queries: set[str] = set()
         for example in examples:
             graphs.add(example.graph)
             questions.add(plain(example.question))

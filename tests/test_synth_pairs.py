@@ -200,7 +200,7 @@ def test_one_label_without_relationships_is_still_asked_about(tmp_path: Path) ->
             make_pairs(graph, "cities", tmp_path, PairOptions(size=15)).read_jsonl("pairs.jsonl")
         )
     assert {p["target"] for p in rows} == {"City"}
-    assert {"lookup", "aggregate"} <= {p["family"] for p in rows}
+    assert {"lookup", "list", "count"} <= {p["family"] for p in rows}
 
 
 def test_a_graph_without_text_is_asked_by_its_numbers(tmp_path: Path) -> None:
