@@ -111,12 +111,16 @@ def conditions_of_hop(grounded: Grounded, hop: int) -> str:
     """The conditions on a relationship: "with a watch count greater than 3"."""
     return listed(
         [
-            f"with {c.attribute.word} {shown(c.value)}"
+            f"with {c.attribute.word} {_on(c)}{shown(c.value)}"
             if c.op == "="
             else f"with {a(c.attribute.word)} {_amount(c)}"
             for c in grounded.of_hop(hop)
         ]
     )
+
+
+def _on(condition: Condition) -> str:
+    return "on " if condition.attribute.role in ("date", "datetime") else ""
 
 
 def _amount(condition: Condition) -> str:

@@ -18,7 +18,7 @@ from cypherforge.synth.family_base import (
 )
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.predicates import Attribute
-from cypherforge.synth.trees import Grounded, Hop, PatternText, Tree, Values
+from cypherforge.synth.trees import Grounded, Hop, PatternText, Tree, Values, label_text
 from cypherforge.synth.words import noun, plural
 
 _AGGREGATES = {"avg": "average", "min": "minimum", "max": "maximum", "sum": "total"}
@@ -317,7 +317,7 @@ def _around(shop: Workshop, relations: int, *, optional: bool = False) -> Around
     arrow = (
         f"-[:{quote_name(relation.type)}]->" if forward else f"<-[:{quote_name(relation.type)}]-"
     )
-    path = f"({n}){arrow}({m}:{quote_name(far)})"
+    path = f"({n}){arrow}({m}:{label_text(far)})"
     if optional:
         text = f"{match.match} OPTIONAL MATCH {path}"
     elif match.where or found.tree.hops:

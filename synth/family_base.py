@@ -87,9 +87,21 @@ def columns_text(variable: str, columns: list[Attribute]) -> str:
     return ", ".join(f"{variable}.{quote_name(a.name)}" for a in columns)
 
 
+def spoken(attribute: Attribute) -> str:
+    """An attribute's word; "manufacturer name" of a manufacturer is its "name"."""
+    word, owner = attribute.word, noun(attribute.owner)
+    rest = word.removeprefix(f"{owner} ")
+    return rest if rest in ("name", "title", "description", "type", "code") else word
+
+
 def asked(columns: list[Attribute], many: bool) -> str:
     """The columns in words: "first names and last names"."""
-    return listed([plural(a.word) if many else a.word for a in columns])
+    return listed([plural(spoken(a)) if many else spoken(a) for a in columns])
+
+
+def called_so(columns: list[Attribute]) -> bool:
+    """Whether the only column is what the label itself is called: the outcome of an outcome."""
+    return len(columns) == 1 and columns[0].word == noun(columns[0].owner)
 
 
 def finish(found: Grounded, family: str, text: str, values: Values, relations: int, question: str,
@@ -152,26 +164,20 @@ def about(hop: Hop, *, many: bool = False, child_many: bool = True) -> str:
     relation = hop.relation
     parent = relation.start if hop.forward else relation.end
     they = many or is_person(parent)
-    spoken = phrase(relation.type, relation.start, relation.end)
+    said = phrase(relation.type, relation.start, relation.end)
     if not hop.forward:
-        return spoken.forward(relation.start, "them" if they else "it", many=child_many)
+        return said.forward(relation.start, "them" if they else "it", many=child_many)
     # "that they played in", but "watched by them", "of it": the pronoun is subject or object.
-    subject = not (spoken.by or spoken.noun or spoken.text == "with")
+    subject = not (said.by or said.noun or said.text == "with")
     word = ("they" if they else "it") if subject else ("them" if they else "it")
-    return spoken.backward(relation.end, word, many=child_many, plural=they)
+    return said.backward(relation.end, word, many=child_many, plural=they)
 
 
 def tangled(found: Grounded) -> bool:
     """Whether a clause would stand inside another's subject: "that a squad that Ann leads is for"."""
     for hop in found.tree.hops:
-        spoken = phrase(hop.relation.type, hop.relation.start, hop.relation.end)
-        if (
-            hop.forward
-            or spoken.by
-            or spoken.noun
-            or spoken.text == "with"
-            or found.bound(hop.child)
-        ):
+        said = phrase(hop.relation.type, hop.relation.start, hop.relation.end)
+        if hop.forward or said.by or said.noun or said.text == "with" or found.bound(hop.child):
             continue
         if found.tree.children(hop.child) or any(c.op != "=" for c in found.of_node(hop.child)):
             return True

@@ -230,9 +230,7 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
         told = f"whose {key.word} is in {_MONTHS[value.month - 1]} {value.year}"
     text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
     whom = noun_phrase(found, 0, many=True)
-    joined = (
-        f"{whom} {'and ' if any(f' {w} ' in whom for w in ('who', 'that', 'whose')) else ''}{told}"
-    )
+    joined = f"{whom} {'and ' if found.tree.hops or 'whose' in whom else ''}{told}"
     if shop.rng.random() < 0.4:
         text += f" RETURN count(DISTINCT {n}) AS {quote_name(camel(noun(label), 'count'))}"
         what = "the number"

@@ -8,6 +8,7 @@ from cypherforge.synth.family_base import (
     Workshop,
     about,
     asked,
+    called_so,
     columns_text,
     finish,
     once,
@@ -74,15 +75,24 @@ def listing(shop: Workshop, relations: int) -> Draft | None:
     n = match.nodes[0]
     text = match.match + once(shop, found, n, columns_text(n, columns))
     what, whom = asked(columns, True), noun_phrase(found, 0, many=True)
-    question, others = ways(
-        shop,
-        f"What are the {what} of the {whom}?",
-        f"List the {what} of all {whom}.",
-        f"Retrieve the {what} of all {whom}.",
-        f"Find all {whom}. Return their {what}.",
-        f"Show the {what} of the {whom}.",
-        f"Give me the {what} of the {whom}.",
-    )
+    if called_so(columns):
+        question, others = ways(
+            shop,
+            f"What are the {whom}?",
+            f"List all {whom}.",
+            f"Retrieve all {whom}.",
+            f"Show the {whom}.",
+        )
+    else:
+        question, others = ways(
+            shop,
+            f"What are the {what} of the {whom}?",
+            f"List the {what} of all {whom}.",
+            f"Retrieve the {what} of all {whom}.",
+            f"Find all {whom}. Return their {what}.",
+            f"Show the {what} of the {whom}.",
+            f"Give me the {what} of the {whom}.",
+        )
     target = plural(noun(found.tree.labels[0]))
     return finish(found, "list", text, held, relations, question, others, what, target)
 
@@ -147,7 +157,7 @@ def _rows_in_words(found: Grounded, number: int, near: str, far: str) -> list[st
     extra = conditions_of_hop(found, number)
     return [
         f"the {near} of each {noun_phrase(rest, 0, many=False)}",
-        f"the {far} of each {noun_phrase(rest, hop.child, many=False)} {about(hop, many=False)} {extra}".strip(),
+        f"the {far} of each {noun_phrase(rest, hop.child, many=False)} {about(hop, child_many=False)} {extra}".strip(),
     ]
 
 
@@ -349,7 +359,7 @@ def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
     said = f"whose {word} is not {shown(other)}"
     if in_list:
         said = f"whose {word} {'do not include' if keep else 'include'} {shown(other)}"
-    joined = f"{whom} {'and' if _ends_in_clause(whom) else ''} {said}"
+    joined = f"{whom} {'and' if found.tree.hops or 'whose' in whom else ''} {said}"
     question, others = ways(
         shop,
         f"What are the {what} of the {joined}?",
@@ -361,10 +371,6 @@ def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
     draft.analysed += f" {word} {said.removeprefix(f'whose {word} ')}."
     draft.naive = f"{draft.naive[:-1]}, of those {said}."
     return draft
-
-
-def _ends_in_clause(phrase_text: str) -> bool:
-    return any(f" {w} " in phrase_text for w in ("who", "that", "whose"))
 
 
 def _of_label(shop: Workshop, label: str) -> Grounded | None:

@@ -65,4 +65,6 @@ def literal(value: Any) -> str:
         return quote_string(value)
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return repr(value)

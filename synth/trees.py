@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from neo4j.time import Date, DateTime
 
 from cypherforge.cypher.names import quote_name
+from cypherforge.graph.formats.arrows import line_name
 from cypherforge.synth.predicates import Attribute, Predicates, Relation
 from cypherforge.synth.sample import Edge, Sample
 
@@ -348,6 +349,11 @@ def variables(labels: Sequence[str]) -> list[str]:
     return names
 
 
+def label_text(label: str) -> str:
+    """A label as people write it: only a variable named so needs the quotes of `Case`."""
+    return line_name(label)
+
+
 @dataclass
 class Values:
     """Values of one query; each stands in its text as a mark until it is written out."""
@@ -410,7 +416,7 @@ class PatternText:
             else:
                 self.where.append(test_of(dotted, c, self._values))
         inner = f" {{{', '.join(entries)}}}" if entries else ""
-        return f"({name}:{quote_name(self._grounded.tree.labels[node])}{inner})"
+        return f"({name}:{label_text(self._grounded.tree.labels[node])}{inner})"
 
     def _parts_from(self, node: int) -> list[str]:
         hops = self._grounded.tree.children(node)
