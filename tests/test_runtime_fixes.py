@@ -10,6 +10,7 @@ from cypherforge.graph.value_index import ValueIndex
 from cypherforge.runtime.fixes import (
     AlignDirections,
     FixLiterals,
+    FixOwners,
     FixRelTypes,
     RedirectSelfLoops,
     RepairDialect,
@@ -125,6 +126,47 @@ def test_an_undirected_loop_gets_a_direction_only_where_the_type_is_reciprocal()
 def test_directions_are_aligned_after_types_are_fixed() -> None:
     text = "MATCH (g:Genre)-[:inGenre]->(m:Movie) RETURN m.name"
     assert fixed(text) == "MATCH (g:Genre)<-[:hasGenre]-(m:Movie) RETURN m.name"
+
+
+WATCHED = Schema.parse(
+    "(:User {name: STRING})-[:WATCHED {watchCount: INTEGER}]->(:Movie {title: STRING, year: INTEGER})"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "MATCH (u:User)-[w:WATCHED]->(m:Movie) RETURN avg(m.watchCount), m.watchCount",
+            "MATCH (u:User)-[w:WATCHED]->(m:Movie) RETURN avg(w.watchCount), w.watchCount",
+        ),
+        (
+            "MATCH (u:User)-[:WATCHED]->(m:Movie) RETURN avg(m.watchCount), u.watchCount",
+            "MATCH (u:User)-[rel:WATCHED]->(m:Movie) RETURN avg(rel.watchCount), rel.watchCount",
+        ),
+        (
+            "MATCH (u:User)-[w:WATCHED]->(m:Movie) WHERE u.year > 2000 RETURN u.name",
+            "MATCH (u:User)-[w:WATCHED]->(m:Movie) WHERE m.year > 2000 RETURN u.name",
+        ),
+    ],
+)
+def test_a_property_is_read_from_what_has_it(text: str, wanted: str) -> None:
+    assert FixOwners(WATCHED).apply(text).text == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (u:User)-[w:WATCHED]->(m:Movie) RETURN m.title, w.watchCount",
+        # Two movies have a year: which is meant, nobody can tell.
+        "MATCH (m:Movie)<-[:WATCHED]-(u:User)-[:WATCHED]->(n:Movie) RETURN u.year",
+        "MATCH (u:User)-->(m:Movie) RETURN m.watchCount",
+        "MATCH (u)-[w:WATCHED]->(m:Movie) RETURN u.year",
+        "MATCH (u:User)-[w:WATCHED]->(m:Movie) WITH u RETURN u.year",
+    ],
+)
+def test_a_property_whose_owner_is_unsure_stays(text: str) -> None:
+    assert FixOwners(WATCHED).apply(text).text == text
 
 
 def test_dialect_is_repaired_before_the_first_execution() -> None:

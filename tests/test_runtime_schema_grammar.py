@@ -69,7 +69,7 @@ def test_queries_of_the_schema_are_accepted_and_parse(films: "lark.Lark", text: 
         "MATCH (f:Film) RETURN f",  # no such label
         "MATCH (m:Movie) RETURN m.name",  # another label's property
         "MATCH (m:Movie {title: 1990}) RETURN m.title",  # a literal of another type
-        "MATCH (m:Movie {year: 1990}) RETURN m.title",  # numbers are compared in WHERE
+        "MATCH (m:Movie {year: > 1990}) RETURN m.title",  # no Cypher
         "MATCH (m:Movie {year: {year: 1990}}) RETURN m.title",  # a map for a value
         "MATCH (m:Movie) WHERE m.year = '1990' RETURN m.title",
         "MATCH (m:Movie) DELETE m",
@@ -81,6 +81,25 @@ def test_queries_of_the_schema_are_accepted_and_parse(films: "lark.Lark", text: 
 )
 def test_what_the_schema_does_not_have_cannot_be_written(films: "lark.Lark", text: str) -> None:
     assert not accepts(films, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "lowered"),
+    [
+        ("MATCH (m:Movie {year: > 1990}) RETURN m.title", "WHERE m.year > 1990"),
+        ("MATCH (m:Movie {title: CONTAINS 'Heat'}) RETURN m", "WHERE m.title CONTAINS 'Heat'"),
+        ("MATCH (p:Person {born: < date('1960-01-01')}) RETURN p", "p.born < date('1960-01-01')"),
+    ],
+)
+def test_conditions_in_maps_are_taken_where_they_are_lowered(text: str, lowered: str) -> None:
+    from cypherforge.cypher.dialects import repair_dialect
+
+    grammar = schema_grammar(FILMS, conditions=True)
+    parser = lark.Lark(grammar.lark(), parser="earley", lexer="dynamic")
+    assert accepts(parser, text)
+    repaired = repair_dialect(text).text
+    assert lowered in repaired
+    parse(repaired)
 
 
 def test_a_path_has_at_most_so_many_hops() -> None:

@@ -168,6 +168,75 @@ class AlignDirections(_OnTree):
 
 
 @dataclass(frozen=True)
+class FixOwners(_OnTree):
+    """A property that its variable cannot have, but exactly one other of the pattern, moves there.
+
+    ``avg(m.watchCount)`` where the relationship holds it becomes ``avg(w.watchCount)``; a
+    relationship without a name gets one. Only before the first WITH, where all names are in scope.
+    """
+
+    schema: Schema
+    name = "owners"
+
+    def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
+        """See ``_OnTree.changes``."""
+        bindings = resolve(query)
+        ends = [node.span[0] for node in query.walk() if isinstance(node, ast.With)]
+        limit = min(ends, default=len(query.text))
+        linked = {id(link.relationship): link.pattern for link in bindings.links}
+        given: dict[int, str] = {}
+        for node in query.walk():
+            if not isinstance(node, ast.PropertyAccess) or node.span[1] > limit:
+                continue
+            if not isinstance(node.subject, ast.Variable):
+                continue
+            entity = bindings.of(node.subject)
+            if entity is None or self.has(entity, node.key.name) is not False:
+                continue
+            owners = [e for e in bindings.entities if self.has(e, node.key.name)]
+            if len(owners) != 1:
+                continue
+            (owner,) = owners
+            edits: list[Edit] = []
+            name = owner.name or given.get(id(owner))
+            if name is None:
+                pattern = linked.get(id(owner))
+                bracket = query.text.find("[", *pattern.span) if pattern is not None else -1
+                if bracket < 0:
+                    continue
+                name = given[id(owner)] = _unused(query, "rel")
+                edits.append(Edit(bracket + 1, bracket + 1, name))
+            edits.append(Edit(*node.subject.span, name))
+            note = f"{node.key.name} is not of {_named(entity)} but of {_named(owner)}"
+            yield edits, note
+
+    def has(self, entity: Entity, key: str) -> bool | None:
+        """Whether a thing can have a property; None where its labels or types do not say."""
+        if entity.kind not in ("node", "relationship") or not entity.names:
+            return None
+        known = self.schema.labels if entity.kind == "node" else self.schema.types
+        if not entity.names <= set(known):
+            return None
+        owners = set(entity.names)
+        if entity.kind == "node":
+            owners |= {
+                label
+                for label in self.schema.labels
+                if any(self.schema.together((label, one)) for one in entity.names)
+            }
+        return any(known[owner].property(key) is not None for owner in owners)
+
+
+def _unused(query: ast.Query, wanted: str) -> str:
+    taken = {node.name for node in query.walk() if isinstance(node, ast.Variable)}
+    number = 2
+    name = wanted
+    while name in taken:
+        name, number = f"{wanted}{number}", number + 1
+    return name
+
+
+@dataclass(frozen=True)
 class RedirectSelfLoops(_OnTree):
     """An undirected pattern over a type stored in both directions gets one, or it counts twice.
 

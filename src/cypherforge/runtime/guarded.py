@@ -26,7 +26,7 @@ from cypherforge.llm.specs import open_embedder
 from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
-from cypherforge.runtime.fixes import Fix, FixLiterals, RepairDialect, schema_fixes
+from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
 from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
 from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.pipeline import Answer
@@ -51,6 +51,7 @@ PARTS: dict[str, str] = {
     "rel_types": "FixRelTypes",
     "directions": "AlignDirections",
     "self_loops": "RedirectSelfLoops",
+    "owners": "properties read from the part of the pattern that has them",
     "literals": "literals written as they are stored",
     "loop": "the execution loop",
     "flip": "tier 1 of the loop: open arrows reversed",
@@ -83,6 +84,7 @@ class Prompter:
     shapes: bool = False
     narrowed: bool = False
     grammar: bool = False
+    lowered: bool = False
     _grammars: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def request(self, session: Session) -> ChatRequest:
@@ -136,7 +138,9 @@ class Prompter:
         """The grammar of the shown schema, made once."""
         key = schema.digest
         if key not in self._grammars:
-            self._grammars[key] = schema_grammar(schema, fenced=True).gbnf()
+            self._grammars[key] = schema_grammar(
+                schema, fenced=True, conditions=self.lowered
+            ).gbnf()
         return self._grammars[key]
 
 
@@ -243,11 +247,15 @@ def open_guarded(
         shapes="shapes" in on,
         narrowed="narrow" in on,
         grammar="grammar" in on,
+        # Only dialect repair can make Cypher of a condition in a map.
+        lowered="dialect" in on,
     )
     fixes: list[Fix] = []
     if "dialect" in on:
         fixes.append(RepairDialect(dialect_of(graph), schema.names()))
     fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
+    if "owners" in on:
+        fixes.append(FixOwners(schema))
     if "literals" in on and index is not None:
         fixes.append(FixLiterals(schema, index))
     loop = None

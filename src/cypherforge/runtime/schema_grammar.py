@@ -14,7 +14,7 @@ knows the type. Tails and clauses are bounded, or a small model walks on for eve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from cypherforge.cypher.names import needs_quotes
@@ -74,14 +74,18 @@ def kind_of(item: Property) -> _Kind:
     return kinds.pop() if len(kinds) == 1 else "other"
 
 
-def schema_grammar(schema: Schema, *, hops: int = HOPS, fenced: bool = False) -> Grammar:
+def schema_grammar(
+    schema: Schema, *, hops: int = HOPS, fenced: bool = False, conditions: bool = False
+) -> Grammar:
     """The grammar of a schema; ``fenced``: the query stands in a block ```` ```cypher ````.
 
-    ``hops`` bounds the relationships of one path. Raises ValueError for a schema without labels.
+    ``hops`` bounds the relationships of one path. ``conditions``: maps may hold what small models
+    write there, ``{depth: > 5}``, for a caller that lowers it (``cypher.dialects.repair_dialect``).
+    Raises ValueError for a schema without labels.
     """
     if not schema.labels:
         raise ValueError("a schema without labels has no grammar")
-    grammar = _Builder(schema, hops).build()
+    grammar = _Builder(schema, hops, conditions).build()
     if fenced:
         grammar.add("root", "```cypher\n", Ref("query"), "\n```")
     else:
@@ -108,9 +112,10 @@ def variable_names(name: str) -> tuple[str, ...]:
 
 
 class _Builder:
-    def __init__(self, schema: Schema, hops: int) -> None:
+    def __init__(self, schema: Schema, hops: int, conditions: bool) -> None:
         self.schema = schema
         self.hops = hops
+        self.lowered = conditions
         self.grammar = Grammar()
         self.slugs = _slugs([*schema.labels, *(f"[{t}]" for t in schema.types)])
         self.node_names = {label: _allowed(variable_names(label)) for label in schema.labels}
@@ -220,15 +225,23 @@ class _Builder:
         self.grammar.add(f"node_{slug}", "(", *inside, ")")
 
     def map(self, rule: str, properties: Iterable[Property]) -> Ref | None:
-        """A map of texts and flags; numbers and times are compared in WHERE.
+        """A map of literals of the properties' own types; of conditions too, where they are lowered.
 
         "More than 5" drafted as ``{depth: {min: 5}}`` would else be bent into ``{depth: 5}``.
         """
-        values: Mapping[str, Loose] = {
+        values: dict[str, Loose] = {
             "text": Ref("text"),
+            "number": Ref("number"),
             "flag": Ref("flag"),
+            "time": Ref("moment"),
             "other": Ref("literal"),
         }
+        if self.lowered:
+            signs = words(("> ", ">= ", "< ", "<= ", "<> "))
+            holding = words(("CONTAINS ", "STARTS WITH ", "ENDS WITH "))
+            values["text"] = seq(maybe(holding), Ref("text"))
+            values["number"] = seq(maybe(signs), Ref("number"))
+            values["time"] = seq(maybe(signs), Ref("moment"))
         entries = [
             seq(words(names), ": ", values[kind])
             for kind, names in _by_kind(properties).items()
@@ -424,7 +437,10 @@ class _Builder:
         count = Ref("digits")
         add("page", maybe(Ref("sp"), "ORDER BY ", sort), maybe(Ref("sp"), "SKIP ", count),
             maybe(Ref("sp"), "LIMIT ", count))  # fmt: skip
-        add("with", "WITH ", Ref("items"), Ref("page"), where)
+        # What WITH carries on needs a name; models forget it.
+        carried = alt(Ref("any_var"), Ref("alias"), seq(Ref("value"), " AS ", Ref("alias")))
+        carrying = alt("*", separated(carried, ", ", _ITEMS))
+        add("with", "WITH ", maybe("DISTINCT "), carrying, Ref("page"), where)
         listed = alt(Ref("alias"), Ref("list"), Ref("any_var"))
         add("unwind", "UNWIND ", listed, " AS ", Ref("alias"))
         more = alt(Ref("match"), Ref("with"), Ref("unwind"))
