@@ -137,7 +137,8 @@ class Bench:
             truncated=bool(result and result.truncated),
             scores=scores,
             faults=faults,
-            trace=tuple(_timeless(step) for step in answer.trace.to_json()),
+            # Steps quote rows and stored names: where values stay back, so does the trace.
+            trace=tuple(map(_timeless, answer.trace.to_json())) if self.values else (),
             cost=cost.to_json(),
         )
 
