@@ -171,6 +171,8 @@ def _singular_word(word: str) -> str:
         return word
     if lower in _SINGULAR:
         return _like(word, _SINGULAR[lower])
+    if word.endswith("s") and word[:-1].isupper() and len(word) > 2:
+        return word[:-1]
     if not lower.endswith("s") or lower.endswith(_NOT_PLURAL) or len(lower) < 4:
         return word
     if lower.endswith("ies") and len(lower) > 4:
