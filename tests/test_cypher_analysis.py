@@ -11,6 +11,7 @@ import pytest
 
 from cypherforge.cypher import CypherSyntaxError, parse
 from cypherforge.cypher.analysis import analyse
+from cypherforge.graph.schema import Label, Pattern, Property, RelType, Schema
 
 VALID = """
 CREATE (n) WITH n MATCH (m) RETURN m
@@ -269,6 +270,43 @@ def test_group_by_is_cypher_only_in_cypher_25() -> None:
         parse(query)
     with pytest.raises(CypherSyntaxError, match="GROUP"):
         parse("CYPHER 5 " + query, "cypher-25")
+
+
+SCHEMA = Schema.build(
+    labels=[
+        Label("Person", (Property("name"),)),
+        Label("Movie", (Property("released", "INTEGER"),)),
+    ],
+    types=[RelType("ACTED_IN")],
+    patterns=[Pattern("Person", "ACTED_IN", "Movie")],
+)
+
+
+def test_a_schema_adds_warnings_of_what_does_not_fit_it() -> None:
+    query = "MATCH (p:Person)<-[:ACTED_IN]-(m:Movie) WHERE m.released = '1999' RETURN p.nme, q"
+    found = analyse(query, schema=SCHEMA)
+    assert [(f.severity, f.code, f.suggestion) for f in found] == [
+        ("warning", "direction.reversed", "-[:ACTED_IN]->"),
+        ("warning", "filter.literal_type", "1999"),
+        ("warning", "schema.property", "name"),
+        ("error", "scope.undefined", None),
+    ]
+    names = analyse("MATCH (:Persn)-[:ACTEDIN]->(m) RETURN m", schema=SCHEMA)
+    assert [(f.code, f.suggestion) for f in names] == [
+        ("schema.label", "Person"),
+        ("schema.type", "ACTED_IN"),
+    ]
+    assert analyse("MATCH (p:Person)-[:ACTED_IN]->(m) RETURN m.released", schema=SCHEMA) == []
+    assert analyse("MATCH (p:Persn) RETURN p", schema=Schema.build()) == []
+
+
+def test_a_comparison_with_null_is_warned_of() -> None:
+    (found,) = analyse("MATCH (n) WHERE n.x = null RETURN n")
+    assert (found.severity, found.code, found.suggestion) == (
+        "warning",
+        "literal.null",
+        "n.x IS NULL",
+    )
 
 
 def test_findings_come_in_the_order_of_the_text() -> None:

@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 from cypherforge.cli import app
 from cypherforge.core.errors import QueryRefused, QuerySyntaxError
 from cypherforge.cypher import parse
+from cypherforge.cypher.schema_check import did_you_mean
 from cypherforge.graph.base import BaseGraph, Notification, Plan, Result
 from cypherforge.graph.schema import Label, LabelSet, Pattern, Property, RelType, Schema
 from cypherforge.validators import Gate
 from cypherforge.validators.commands import split_statements
-from cypherforge.validators.schema_check import check_schema, did_you_mean
+from cypherforge.validators.schema_check import check_schema
 
 # The schema S1 of the field reports, with a few typed properties.
 S1 = Schema.build(

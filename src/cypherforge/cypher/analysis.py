@@ -6,14 +6,18 @@ from cypherforge.cypher import ast
 from cypherforge.cypher.analysis_clauses import QueryAnalysis
 from cypherforge.cypher.analysis_expressions import Finding
 from cypherforge.cypher.parser import parse
+from cypherforge.cypher.schema_view import SchemaView
 
 __all__ = ["Finding", "analyse"]
 
 
-def analyse(query: ast.Query | str, dialect: str = "neo4j-5") -> list[Finding]:
+def analyse(
+    query: ast.Query | str, dialect: str = "neo4j-5", schema: SchemaView | None = None
+) -> list[Finding]:
     """What a database of this dialect would refuse in the query, in the order of its text.
 
-    ``dialect``: ``neo4j-5`` or ``cypher-25``. A query given as text is parsed first, and
+    ``dialect``: ``neo4j-5`` or ``cypher-25``. With a ``schema``, also warnings of names, arrows and
+    literals that do not fit it, each with what would. A query given as text is parsed first, and
     ``CypherSyntaxError`` raised where it does not parse.
     """
     tree = parse(query, dialect) if isinstance(query, str) else query
@@ -31,6 +35,11 @@ def analyse(query: ast.Query | str, dialect: str = "neo4j-5") -> list[Finding]:
             )
         ]
     findings = analysis.findings
+    if schema is not None:
+        # Here, since its search for similar names takes a while to load.
+        from cypherforge.cypher.schema_check import check_schema
+
+        findings += check_schema(tree, schema)
     if len(findings) > 1:
         findings.sort(key=lambda finding: finding.span)
     return findings

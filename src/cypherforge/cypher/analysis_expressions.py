@@ -40,8 +40,9 @@ class Finding:
     """One thing that is wrong with a query that parses.
 
     ``code`` has a family before its dot: ``scope type aggregation projection clause pattern
-    function literal dialect``. ``span`` counts in code points. ``suggestion`` says what to write
-    instead, where that is clear.
+    function literal dialect schema direction filter``. ``span`` counts in code points.
+    ``suggestion`` says what to write instead, where that is clear; ``expected`` lists the names of
+    the schema that would have fitted.
     """
 
     severity: Literal["error", "warning", "info"]
@@ -50,6 +51,7 @@ class Finding:
     message: str
     span: Span
     suggestion: str | None = None
+    expected: tuple[str, ...] = ()
 
 
 class ExpressionAnalysis(ABC):
