@@ -117,7 +117,7 @@ _PASSIVE = frozenset(
     "located based born related connected associated linked assigned contained derived married"
     " displayed stored situated headquartered mentioned listed included dedicated involved"
     " published housed composed made attached enrolled employed registered bound known named built"
-    " founded set filmed".split()
+    " founded set filmed hosted held sold tagged classified categorized sent".split()
 )
 
 

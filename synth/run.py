@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +68,9 @@ def make_pairs(
             options.values,
         )
         generator = Generator(graph, name, drawer, options, holdout)
+        began = time.process_time()
         made = generator.run(run.journal(KIND), progress)
+        seconds = time.process_time() - began
         if not made.pairs:
             raise InputError(
                 "no pair could be made: " + (_most(made.dropped) or "no family fits this graph"),
@@ -77,6 +80,8 @@ def make_pairs(
         rows = sorted(made.pairs, key=lambda p: p["id"])
         with run.stage(KIND, KIND, VERSION, remembered, seed=options.seed) as out:
             out.summary = summary(made, predicates)
+            # Drawing, running and checking; without schema, statistics and sample.
+            out.usage = {"cpu_seconds": round(seconds, 1)}
             out.write_jsonl("pairs.jsonl", rows)
             out.write_parquet("pairs.parquet", [_flat(row) for row in rows])
             out.write_jsonl("predicates.jsonl", [predicates.to_json()])
@@ -177,8 +182,9 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 def text_report(made: Artifact) -> str:
     """What a run made, for a terminal."""
     s = made.manifest.summary
+    seconds = made.manifest.run.usage.get("cpu_seconds", 0)
     lines = [
-        f"{s['pairs']} verified pairs in {made.folder} ({made.digest[:19]})",
+        f"{s['pairs']} verified pairs in {made.folder} ({made.digest[:19]}), {seconds} CPU seconds",
         f"  relations: {_pairs(s['by_relations'])}",
         f"  families:  {_pairs(s['by_family'])}",
         f"  about:     {_pairs(s['by_target'])}",

@@ -146,7 +146,8 @@ class Drawer:
             label = self.rarest(pool, lambda n: ("target", n))
         # Counted when drawn: what cannot be asked must not be drawn again and again.
         self.used["target", label] += 1
-        labels, grown = [label], []
+        labels = [label]
+        grown: list[Hop] = []
         for _ in range(hops):
             options = []
             for parent in range(len(labels)):
