@@ -163,6 +163,7 @@ def test_the_report_stands_alone_and_escapes(tmp_path: Path) -> None:
     assert "http" not in page.replace("http-equiv", "")
     assert BROKEN in page and "no such query" in page
     assert "Who is there?" not in page  # no arm fails it
+    assert "A gold that fails" in page and "no such query: MATCH (x) RETURN x.y" in page
     figures = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
     assert "born?" not in figures and "Ann" not in figures
     table = list(csv.DictReader(io.StringIO((tmp_path / "report" / "trials.csv").read_text())))

@@ -62,6 +62,11 @@ def html_page(
         most_faults=max(totals, default=1),
         other_scores=[(name, INVARIANT[name]) for name in MEANS if name != "executable"],
         filters=[f for f in filters if f[2]],
+        unsettled=[
+            gold
+            for gold in run.golds.values()
+            if gold["aside"] or gold["determinacy"]["status"] != "settled"
+        ],
         failures=failures,
         judged=judged,
     )
