@@ -17,7 +17,8 @@ from cypherforge.cypher.bindings import Bindings, Entity, resolve
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
-from cypherforge.graph.value_index import Hit, ValueIndex, squeeze
+from cypherforge.graph.value_index import Hit, ValueIndex
+from cypherforge.graph.value_text import squeeze
 
 #: Bindings looked at a query, probes of each, candidates shown: the paper's numbers.
 BINDINGS, CANDIDATES = 3, 3

@@ -43,6 +43,7 @@ class CypherforgeRetriever(Retriever):
 
 
 def _record(columns: tuple[str, ...], row: tuple[Any, ...]) -> Any:
-    import neo4j
+    from neo4j import Record
 
-    return neo4j.Record(zip(columns, row, strict=True))
+    make: Any = Record
+    return make(zip(columns, row, strict=True))
