@@ -2,6 +2,7 @@
 
     python benchmarks/draft_collection.py draft --model NAME@URL [--graphs er,wwc] [--each 100]
     python benchmarks/draft_collection.py run --graph er=bolt://127.0.0.1:7687 [--graph ...]
+    python benchmarks/draft_collection.py show --graph er=bolt://127.0.0.1:7687 [--graph ...]
 
 ``draft`` asks the model zero-shot (the library's frozen prompt: schema and question) for questions
 of each graph, and adds the drafts to ``benchmarks/drafts/MODEL.jsonl``. The questions are the first
@@ -11,6 +12,10 @@ retrieval and aggregation, and the evaluation queries), and one for each normal 
 
 ``run`` executes draft and gold of each row on the graph and adds the outcomes to
 ``MODEL.outcomes.jsonl``: correct, empty, error, different, or why the gold is set aside.
+
+``show`` prints the wrong drafts to be labelled by reading, 150 over four graphs, chosen by a hash of
+their ids: question, gold, draft and the first rows of both, and nothing that the diagnosis says.
+Labels go to ``labels.jsonl``: ``{"id": ..., "code": ..., "also": [...], "reason": ...}``.
 
 Neither file holds questions or golds: those are read from the data set (``--data``, else the
 environment's CYPHERFORGE_SHARED + ``/data``, else ``../shared/data``).
@@ -40,6 +45,7 @@ from cypherforge.graph.base import Graph
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.connect import connect
 from cypherforge.graph.render import render_schema
+from cypherforge.graph.values import display
 from cypherforge.llm.specs import open_model, parse_spec
 from cypherforge.miner.attempts import rows_digest, sorts
 from cypherforge.runtime.draft import Draft, draft
@@ -73,10 +79,14 @@ def main() -> int:
     running.add_argument("--model", default="qwen2.5-coder-1.5b", help="name of the drafts' file")
     running.add_argument("--graph", action="append", required=True, metavar="NAME=SPEC")
     running.add_argument("--timeout", type=float, default=15.0, help="seconds a query")
+    showing = steps.add_parser("show", help="print wrong drafts to label")
+    showing.add_argument("--model", default="qwen2.5-coder-1.5b", help="name of the drafts' file")
+    showing.add_argument("--graph", action="append", required=True, metavar="NAME=SPEC")
+    showing.add_argument("--labels", type=int, default=150, help="over all four graphs")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"no data set at {options.data}: pass --data")
-    return draft_all(options) if options.step == "draft" else run_all(options)
+    return {"draft": draft_all, "run": run_all, "show": show_all}[options.step](options)
 
 
 def data_folder() -> Path:
@@ -225,6 +235,47 @@ def run_one(graph: Graph, row: dict[str, Any], example: Example) -> dict[str, An
         return {"outcome": "empty", **digests}
     same = same_rows(result, gold, ordered=sorts(parse(example.cypher)))
     return {"outcome": "correct" if same else "different", **digests}
+
+
+def to_label(model: str, graph: str, labels: int) -> list[dict[str, Any]]:
+    """The graph's share of the wrong drafts that are labelled, first by a hash of the id."""
+    outcomes = read_rows(FOLDER / f"{model}.outcomes.jsonl")
+    wrong = [
+        row
+        for row in read_rows(FOLDER / f"{model}.jsonl").values()
+        if row["graph"] == graph
+        and row["draft"]
+        and outcomes.get(row["id"], {}).get("outcome") in ("empty", "error", "different")
+    ]
+    wrong.sort(key=lambda row: hashlib.sha256(f"label\0{row['id']}".encode()).hexdigest())
+    whole, rest = divmod(labels, len(GRAPHS))
+    return wrong[: whole + (GRAPHS.index(graph) < rest)]
+
+
+def show_all(options: argparse.Namespace) -> int:
+    """Print what a reader needs for a label."""
+    for given in options.graph:
+        name, spec = given.split("=", 1)
+        examples = dataset(options.data, name)
+        with connect(spec) as graph:
+            for row in to_label(options.model, name, options.labels):
+                example = examples.get(row["id"])
+                print(f"\n## {row['id']}\nQ: {example.question}")
+                for letter, text in (("G", example.cypher), ("D", row["draft"])):
+                    print(f"{letter}: {' '.join(text.split())}\n   {first_rows(graph, text)}")
+    return 0
+
+
+def first_rows(graph: Graph, text: str) -> str:
+    """The number of rows and the first three, or the error."""
+    if any(finding.severity == "error" for finding in check_read_only(text)):
+        return "refused: it writes, or its text cannot be read"
+    try:
+        result = graph.run(text)
+    except QueryError as error:
+        return f"error: {error.message[:200]}"
+    shown = [[display(value, 60) for value in values] for values in result.rows[:3]]
+    return f"{len(result.rows)} rows, first {shown}"
 
 
 if __name__ == "__main__":
