@@ -68,7 +68,9 @@ def noun_phrase(grounded: Grounded, node: int, *, many: bool, head: str = "") ->
     """A node that is not one particular entity, with all that is asked of it, without article."""
     label = grounded.tree.labels[node]
     head = head or (plural(noun(label)) if many else noun(label))
-    withs, clauses, reduced = [], [], []
+    withs: list[str] = []
+    clauses: list[str] = []
+    reduced: list[str] = []
     for c in grounded.of_node(node):
         if c.op == "=" and c.attribute.role not in ("date", "datetime", "year", "number"):
             withs.append(with_text(c))

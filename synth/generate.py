@@ -371,7 +371,7 @@ def _unfit(result: Result, draft: Draft) -> str:
     if result.truncated:
         return f"more than {ROWS} rows"
     cells = [cell for row in result.rows for cell in row]
-    empty = (None,) if draft.falsy else (None, 0, [])
+    empty: tuple[Any, ...] = (None,) if draft.falsy else (None, 0, [])
     if all(cell in empty for cell in cells):
         return "only nulls and zeros"
     if any(all(row[i] is None for row in result.rows) for i in range(len(result.columns))):

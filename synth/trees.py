@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -118,7 +118,7 @@ class Drawer:
         self.ambiguous = ambiguous
         self.blocked = blocked
         self.values = values
-        self.used: Counter[Hashable] = Counter()
+        self.used: Counter[tuple[Any, ...]] = Counter()
         #: ``rng`` chooses structure, ``pick`` nodes and values: a batch repeats the former.
         self.rng = random.Random(0)
         self.pick = random.Random(0)
@@ -126,7 +126,7 @@ class Drawer:
     def rarest(
         self,
         items: Sequence[_T],
-        key: Callable[[_T], Hashable],
+        key: Callable[[_T], tuple[Any, ...]],
         tries: int = 4,
         rng: random.Random | None = None,
     ) -> _T:

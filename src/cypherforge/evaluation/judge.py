@@ -74,7 +74,7 @@ def judge(model: ChatModel, request: ChatRequest) -> Judgement:
     if len(marks) != 1:
         return Judgement("", f"cannot be read: {lines[0][:80]}")
     reason = " ".join(" ".join(lines[1:]).split())
-    return Judgement(marks.pop(), reason)  # type: ignore[arg-type]
+    return Judgement(marks.pop(), reason)
 
 
 def result_text(columns: Sequence[str], rows: Sequence[Sequence[Any]], count: int | None) -> str:
