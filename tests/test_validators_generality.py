@@ -219,3 +219,17 @@ def test_one_letter_entities_do_not_outlaw_prose() -> None:
     names = ForbiddenNames([ForbiddenName("entity", "g", "A"), ForbiddenName("entity", "g", "M")])
     assert scan_prose("A rule may say A.", names) == []
     assert [t for _, t, _ in scan_code("RETURN 'M'", names)] == ["'M'"]
+
+
+def test_words_of_the_language_pass_though_a_graph_has_properties_of_that_name() -> None:
+    # A graph with properties `date` and `year`: most have such, and rules must speak of dates.
+    names = ForbiddenNames(
+        [ForbiddenName("property", "cup", "date"), ForbiddenName("property", "cup", "year")]
+    )
+    assert not scan_prose("A property of type DATE or DATE_TIME is compared.", names)
+    assert not scan_prose("SQL's functions (YEAR, LIKE) do not exist.", names)
+    assert not scan_code("WHERE n.propertyKey.year = 2019", names)
+    assert not scan_code("RETURN date($value).year", names)
+    # The properties themselves are found all the same.
+    assert [token for _, token, _ in scan_code("WHERE n.year = 2019", names)] == ["year"]
+    assert [token for _, token, _ in scan_code("RETURN n.propertyKey.date", names)] == ["date"]

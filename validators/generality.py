@@ -25,6 +25,20 @@ from cypherforge.graph.schema import Schema
 from cypherforge.rules.model import Rule
 from cypherforge.validators.words import is_placeholder, ordinary, pieces
 
+# Written in capitals these are the language's, or SQL's, whatever a graph calls its properties.
+LANGUAGE_WORDS = KEYWORDS | {
+    *("BOOLEAN", "DATE", "DATE_TIME", "DATETIME", "DURATION", "FLOAT", "INTEGER", "LIST"),
+    *("LOCAL_DATE_TIME", "LOCAL_TIME", "MAP", "NODE", "PATH", "POINT", "RELATIONSHIP", "STRING"),
+    *("TIME", "YEAR", "MONTH", "DAY", "DATEDIFF", "IFNULL", "NVL"),
+}
+# `n.propertyKey.year` reads a part of a temporal value, not a property of a graph (Cypher manual,
+# "Temporal values", "Components").
+TEMPORAL_PARTS = frozenset(
+    "year quarter month week weekYear day ordinalDay dayOfWeek weekDay dayOfQuarter hour minute "
+    "second millisecond microsecond nanosecond epochSeconds epochMillis timezone offset years "
+    "quarters months weeks days hours minutes seconds milliseconds".split()
+)
+
 Kind = Literal["label", "type", "property", "entity"]
 
 # Names longer than this are recognised by their first pieces: nobody paraphrases a whole sentence.
@@ -207,7 +221,7 @@ def _gap(text: str, words: list[re.Match[str]], first: int, last: int) -> bool:
 def _as_words(text: str, word: re.Match[str], whole: bool) -> bool:
     """Whether an ordinary English word is used as a word, not as a name."""
     token = word[0]
-    if token.upper() == token and token in KEYWORDS:
+    if token.upper() == token and token in LANGUAGE_WORDS:
         return True
     if not whole or not ordinary(token) or len(pieces(token)) > 1:
         return False
@@ -256,9 +270,17 @@ def _identifiers(text: str) -> Iterator[tuple[tuple[int, int], str, bool]]:
 
 
 def _named(tree: ast.Query) -> Iterator[tuple[tuple[int, int], str, bool]]:
+    parts = {
+        node.key.span
+        for node in tree.walk()
+        if isinstance(node, ast.PropertyAccess)
+        and isinstance(node.subject, ast.PropertyAccess | ast.FunctionCall)
+        and node.key.name in TEMPORAL_PARTS
+    }
     for node in tree.walk():
         if isinstance(node, ast.LabelName | ast.Name):
-            yield node.span, node.name, False
+            if node.span not in parts:
+                yield node.span, node.name, False
         elif isinstance(node, ast.Variable | ast.Parameter):
             yield node.span, node.name, True
         elif isinstance(node, ast.StringLiteral):
