@@ -20,7 +20,7 @@ from cypherforge.graph.neutral import (
     read_relationships,
     write_neutral,
 )
-from cypherforge.graph.schema import Schema
+from cypherforge.graph.schema import Property, Schema
 from cypherforge.graph.schema_check import check_schema, diff_schemas
 from cypherforge.graph.transfer import load_graph
 
@@ -60,7 +60,15 @@ def test_a_schema_is_shown_in_any_format_and_read_back(folder: Path, tmp_path: P
     compact = run("schema", "show", str(file))
     assert "(:User {email: STRING, n: INTEGER, name: STRING})" in compact
     assert "(:User)-[:KNOWS {since: INTEGER}]->(:User)" in compact
-    assert run("schema", "show", "-", stdin=compact) == compact
+    again = Schema.parse(run("schema", "show", "-", "--format", "yaml", stdin=compact))
+    known = Schema.parse(yaml)
+    assert again.labels["User"].properties == (
+        Property("email", "STRING"),
+        Property("n", "INTEGER"),
+        Property("name", "STRING"),
+    )
+    assert set(again.labels) == set(known.labels) and set(again.types) == set(known.types)
+    assert [x.labels for x in again.co_labels] == [x.labels for x in known.co_labels]
     assert "No such" not in run("schema", "show", str(file), "--no-values")
 
 

@@ -274,10 +274,16 @@ def test_a_name_that_is_stored_nowhere_is_said_to_be_unknown(graph: Graph, schem
 def test_exemplars_of_the_graph_stand_in_the_prompt(graph: Graph, schema: Schema) -> None:
     from cypherforge.runtime.prompts import Exemplar
 
+    # Five questions of one form take one place; others are left for other forms.
     pairs = [Exemplar(f"In which movies did {n} act?", f"RETURN '{n}'") for n in world.PEOPLE]
+    pairs += [
+        Exemplar("How many movies are there?", "MATCH (m:Movie) RETURN count(m)"),
+        Exemplar("Which people acted?", "MATCH (p:Person)-[:ACTED_IN]->() RETURN p.name"),
+    ]
     script = Script(fenced(RIGHT))
     ask("full", graph, schema, script, exemplars=pairs)
     assert script.prompt(0).count("Question: ") == 4
+    assert script.prompt(0).count("RETURN '") == 1
 
 
 def test_warnings_tell_what_may_be_wrong(graph: Graph, schema: Schema) -> None:
