@@ -29,8 +29,7 @@ import json
 import os
 import sys
 import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,8 @@ from cypherforge.core.executor import ThreadExecutor
 from cypherforge.core.files import atomic_write, dumps
 from cypherforge.core.paths import answers_folder
 from cypherforge.core.progress import ConsoleProgress
-from cypherforge.cypher import CypherSyntaxError, normal_form, parse
+from cypherforge.cypher import parse
+from cypherforge.evaluation.plan import choose
 from cypherforge.graph.base import Graph
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.connect import connect
@@ -98,30 +98,6 @@ def data_folder() -> Path:
 def dataset(data: Path, graph: str) -> Dataset:
     """The automated questions of one graph."""
     return load_dataset(data / "mind-the-query" / "automated" / graph, graph=graph)
-
-
-def choose(examples: Iterable[Example], each: int) -> list[Example]:
-    """``each`` examples, equally many of each file, no two with one normal form of the gold."""
-    ranked: dict[str, list[tuple[str, str, Example]]] = defaultdict(list)
-    for example in examples:
-        try:
-            form = normal_form(example.cypher)
-        except CypherSyntaxError:
-            continue
-        rank = hashlib.sha256(f"{example.graph}\0{form}".encode()).hexdigest()
-        ranked[str(example.meta["file"])].append((rank, example.id, example))
-    queues = [sorted(rows, key=lambda row: row[:2]) for _, rows in sorted(ranked.items())]
-    chosen: list[Example] = []
-    seen: set[str] = set()
-    while len(chosen) < each and any(queues):
-        for queue in queues:
-            while queue:
-                rank, _, example = queue.pop(0)
-                if rank not in seen:
-                    seen.add(rank)
-                    chosen.append(example)
-                    break
-    return chosen[:each]
 
 
 def read_rows(path: Path) -> dict[str, dict[str, Any]]:

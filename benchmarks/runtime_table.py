@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from draft_collection import GRAPHS, choose, data_folder, dataset
+from draft_collection import GRAPHS, data_folder, dataset
 from numpy.typing import NDArray
 
 from cypherforge.core.datasets import Example
@@ -36,6 +36,7 @@ from cypherforge.core.files import dumps, read_jsonl
 from cypherforge.core.paths import answers_folder
 from cypherforge.cypher import CypherSyntaxError, normal_form
 from cypherforge.evaluation.execution import GoldRun, run_gold, same_answer
+from cypherforge.evaluation.plan import choose
 from cypherforge.evaluation.statistics import mean_interval
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.connect import connect

@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from draft_collection import FOLDER, GRAPHS, choose, data_folder, dataset, read_rows
+from draft_collection import FOLDER, GRAPHS, data_folder, dataset, read_rows
 
 from cypherforge.core.errors import CypherForgeError, QueryError
+from cypherforge.evaluation.plan import choose
 from cypherforge.graph.base import Graph
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.connect import connect

@@ -6,53 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from canned_graph import CannedGraph
 from neo4j.time import Date, Duration
 
-from cypherforge.core.errors import InputError, QueryRuntimeError
+from cypherforge.core.errors import InputError
 from cypherforge.cypher import parse
 from cypherforge.cypher.outline import outer_order
 from cypherforge.evaluation import execution_accuracy
 from cypherforge.evaluation.execution import run_gold
 from cypherforge.evaluation.provenance import provenance_queries
 from cypherforge.evaluation.scores import result_match, same_multiset, score, string_match
-from cypherforge.graph.base import BaseGraph, Plan, Result
+from cypherforge.graph.base import Result
 from cypherforge.graph.connect import connect
-
-
-class Canned(BaseGraph):
-    """A graph that answers known texts; anything else is an error, as a database would say."""
-
-    uri, engine, read_only = "canned:", "neo4j-5.26", True
-
-    def __init__(self, answers: Mapping[str, Result]) -> None:
-        super().__init__()
-        self.answers = answers
-        self.asked: list[str] = []
-
-    def run(
-        self,
-        query: str,
-        parameters: Mapping[str, Any] | None = None,
-        *,
-        timeout: float | None = None,
-        limit: int | None = None,
-    ) -> Result:
-        self.asked.append(query)
-        if query not in self.answers:
-            raise QueryRuntimeError(f"no such query: {query}")
-        found = self.answers[query]
-        if limit is not None and len(found.rows) > limit:
-            return Result(found.columns, found.rows[:limit], True)
-        return found
-
-    def explain(self, query: str, parameters: Mapping[str, Any] | None = None) -> Plan:
-        raise NotImplementedError
-
-    def fingerprint(self) -> str:
-        return "canned"
-
-    def close(self) -> None:
-        pass
 
 
 def rows(*values: tuple[Any, ...], columns: tuple[str, ...] | None = None) -> Result:
@@ -61,7 +26,9 @@ def rows(*values: tuple[Any, ...], columns: tuple[str, ...] | None = None) -> Re
 
 
 def ex(pred: Result, gold: Result, gold_text: str = "RETURN 1 AS gold") -> float:
-    return execution_accuracy("RETURN 2", gold_text, Canned({"RETURN 2": pred, gold_text: gold}))
+    return execution_accuracy(
+        "RETURN 2", gold_text, CannedGraph({"RETURN 2": pred, gold_text: gold})
+    )
 
 
 def test_columns_in_any_order_are_equal_and_names_do_not_count() -> None:
@@ -117,7 +84,7 @@ def test_mixed_sort_keys_do_not_crash() -> None:
 def test_a_sort_key_that_is_not_returned_is_fetched() -> None:
     gold = "MATCH (m:Movie) RETURN m.title ORDER BY m.year"
     wider = "MATCH (m:Movie) RETURN m.title, m.year AS `sort key 0` ORDER BY m.year"
-    graph = Canned(
+    graph = CannedGraph(
         {
             gold: rows(("A",), ("B",), ("C",)),
             wider: rows(("A", 1990), ("B", 2000), ("C", 2000)),
@@ -145,17 +112,17 @@ def test_only_the_outer_query_sorts(query: str, ordered: bool) -> None:
 
 def test_equal_text_is_still_run() -> None:
     with pytest.raises(InputError, match="the gold fails"):
-        execution_accuracy("RETURN x", "RETURN x", Canned({}))
+        execution_accuracy("RETURN x", "RETURN x", CannedGraph({}))
 
 
 def test_a_prediction_that_fails_scores_zero() -> None:
-    graph = Canned({"RETURN 1": rows((1,))})
+    graph = CannedGraph({"RETURN 1": rows((1,))})
     found = score("RETURN y", "RETURN 1", graph, provenance=False)
     assert (found.executable, found.ex, found.error) == (0.0, 0.0, "no such query: RETURN y")
 
 
 def test_a_prediction_of_very_many_rows_is_cut_and_wrong() -> None:
-    graph = Canned({"RETURN 1": rows((1,)), "many": rows(*((1,) for _ in range(500)))})
+    graph = CannedGraph({"RETURN 1": rows((1,)), "many": rows(*((1,) for _ in range(500)))})
     found = score("many", "RETURN 1", graph, provenance=False)
     assert (found.executable, found.ex, found.rows) == (1.0, 0.0, 2)
 
