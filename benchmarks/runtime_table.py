@@ -86,7 +86,7 @@ def main() -> int:
     parser.add_argument("--arms", default=ARMS)
     parser.add_argument("--bundle", default="default")
     parser.add_argument("--pairs", type=Path, help="folder of runs of synth pairs")
-    parser.add_argument("--workers", type=int, default=2, help="questions at once")
+    parser.add_argument("--workers", type=int, default=4, help="questions at once")
     parser.add_argument("--out", type=Path, help="rows, JSON Lines")
     options = parser.parse_args()
     specs = dict(given.split("=", 1) for given in options.graph)
@@ -181,7 +181,8 @@ def open_arm(
     """Open the strategy of an arm."""
     parts: dict[str, Any] = {}
     if arm.strategy not in ("zero-shot", "naive-retry"):
-        parts = {"parts_off": arm.off, "parts_on": arm.on}
+        # Many questions run at once: each keeps to one place of the endpoint.
+        parts = {"parts_off": arm.off, "parts_on": arm.on, "at_once": 1}
         if arm.exemplars in ("pairs", "train"):
             parts["embedder"] = embedder()
     return open_strategy(

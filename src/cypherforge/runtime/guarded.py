@@ -157,13 +157,20 @@ class Guarded:
     loop: ExecutionLoop | None = None
     checks: SilentChecks | None = None
     max_calls: int = CALLS
+    at_once: int = CALLS
 
     def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
         """Answer one question; ``listener`` sees each step. Raises only the environment's faults."""
         if not question.strip():
             raise UsageError("the question is empty", hint="ask something in quotes")
         session = open_session(
-            question, self.model, self.graph, self.fixes, self.max_calls, listener
+            question,
+            self.model,
+            self.graph,
+            self.fixes,
+            self.max_calls,
+            listener,
+            self.at_once,
         )
         request = self.prompter.request(session)
         if self.vote is not None:
@@ -225,12 +232,15 @@ def open_guarded(
     parts_off: Collection[str] = (),
     parts_on: Collection[str] = (),
     max_calls: int = CALLS,
+    at_once: int = CALLS,
     embedder: Embedder | None = None,
 ) -> Guarded:
     """Open ``cypherguard``, ``vote`` or ``full`` without ``parts_off`` and with ``parts_on``.
 
-    ``exemplars`` (of the target graph, for instance) are taken instead of the bundle's. Raises
-    UsageError for an unknown part.
+    ``exemplars`` (of the target graph, for instance) are taken instead of the bundle's. ``at_once``
+    bounds the calls of one question that run at the same time: 1 where many questions run at once
+    and the endpoint keeps what it read of a prompt in the place of its last call. Raises UsageError
+    for an unknown part.
     """
     unknown = sorted({*parts_off, *parts_on} - set(PARTS))
     if unknown:
@@ -266,7 +276,9 @@ def open_guarded(
     if vote is not None and index is not None:
         vote = replace(vote, trusted=partial(_believed, schema=schema, index=index))
     checks = SilentChecks(graph, schema) if "checks" in on else None
-    return Guarded(name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls)
+    return Guarded(
+        name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls, at_once
+    )
 
 
 def _believed(query: str, *, schema: Schema, index: ValueIndex) -> bool:

@@ -63,6 +63,7 @@ class Session:
     graph: Graph
     fixes: Sequence[Fix] = ()
     max_calls: int = CALLS
+    at_once: int = CALLS
     trace: Trace = field(default_factory=Trace)
     calls: int = 0
     executions: int = 0
@@ -85,7 +86,7 @@ class Session:
     def drafts(
         self, requests: Sequence[ChatRequest], part: str, details: Sequence[Mapping[str, Any]] = ()
     ) -> list[Draft]:
-        """Several calls at once, traced in their order."""
+        """Several calls, ``at_once`` of them at a time, traced in their order."""
         self.calls += len(requests)
 
         def ask(request: ChatRequest) -> tuple[Draft, float]:
@@ -96,7 +97,7 @@ class Session:
                 drafted = Draft(None, None, str(error))
             return drafted, time.monotonic() - begun
 
-        workers = max(1, len(requests))
+        workers = max(1, min(len(requests), self.at_once))
         answered = list(ThreadExecutor(workers).map(ask, list(requests)))
         for number, (drafted, seconds) in enumerate(answered):
             answer = drafted.answer
@@ -197,6 +198,7 @@ def open_session(
     fixes: Sequence[Fix],
     max_calls: int,
     listener: Listener | None = None,
+    at_once: int = CALLS,
 ) -> Session:
     """A session whose trace is told to ``listener`` step by step."""
-    return Session(question, model, graph, fixes, max_calls, Trace(listener=listener))
+    return Session(question, model, graph, fixes, max_calls, at_once, Trace(listener=listener))
