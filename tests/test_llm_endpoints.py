@@ -255,6 +255,13 @@ def test_a_cut_off_answer_is_asked_again_with_more_room(server: Server) -> None:
     assert meter.completion_tokens == 14
 
 
+def test_a_draft_of_a_vote_that_is_cut_off_is_not_asked_again(server: Server) -> None:
+    server.reply = lambda path, body: (200, {}, completion("MATCH (n)", "length"))
+    meter = Meter()
+    assert model_at(server, meter=meter).chat(replace(ASK, roomy=False)).finish == "length"
+    assert meter.calls == 1
+
+
 def test_logprobs_are_read_and_impossible_ones_are_numbers(server: Server) -> None:
     document = completion("ab")
     document["choices"][0]["logprobs"] = {

@@ -38,8 +38,9 @@ class ChatRequest:
 
     ``sample`` numbers repeated drafts of one prompt: each has an answer of its own, unless ``temperature`` is 0
     and so one answer serves them all. ``grammar`` is GBNF (llama.cpp), ``json_schema`` a JSON Schema that the
-    answer must fit, ``logprobs`` the number of alternatives wanted a token (0: none), ``extra`` further keys
-    of the request's body.
+    answer must fit, ``logprobs`` the number of alternatives wanted a token (0: none), ``roomy`` whether a
+    cut-off answer is asked for once more with more tokens (no part of the request's key: it changes no whole
+    answer), ``extra`` further keys of the request's body.
     """
 
     messages: tuple[Message, ...]
@@ -53,6 +54,7 @@ class ChatRequest:
     json_schema: Mapping[str, Any] | None = field(default=None, hash=False)
     logprobs: int = 0
     sample: int = 0
+    roomy: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

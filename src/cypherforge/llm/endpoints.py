@@ -27,7 +27,7 @@ class RoomierModel:
     def chat(self, request: ChatRequest) -> ChatAnswer:
         """The answer; ``length`` only if it was cut off twice, or the budget forbids the second call."""
         answer = self.inner.chat(request)
-        if answer.finish != "length":
+        if answer.finish != "length" or not request.roomy:
             return answer
         # Nothing but reasoning so far: that needs far more room than an answer that was nearly done.
         factor = 2 if answer.text.strip() else 4

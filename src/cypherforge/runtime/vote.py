@@ -101,7 +101,11 @@ class Vote:
         return found
 
     def sampled(self, request: ChatRequest, number: int) -> ChatRequest:
-        """The request of one draft: the first greedy, the others sampled with seeds of their own."""
+        """The request of one draft: the first greedy, the others sampled with seeds of their own.
+
+        A draft that passes its tokens walks in circles: it is no query, and not asked for again.
+        """
+        request = replace(request, roomy=False)
         if number == 0 and not self.all_sampled:
             return request
         return replace(
