@@ -49,7 +49,17 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(list(node.children())))
+            # As ``children`` has it; in line, for this is the busiest loop of all.
+            kind = type(node)
+            below: list[Node] = []
+            for name in _FIELD_NAMES.get(kind) or field_names(kind):
+                value = getattr(node, name)
+                if isinstance(value, Node):
+                    below.append(value)
+                elif isinstance(value, list):
+                    below += [item for item in value if isinstance(item, Node)]
+            below.reverse()
+            stack += below
 
     def __eq__(self, other: object) -> bool:
         # No recursion: a chain of a thousand ANDs is a tree a thousand nodes deep.

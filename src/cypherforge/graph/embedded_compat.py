@@ -21,12 +21,12 @@ from functools import lru_cache
 from cypherforge.core.errors import NotSupported, QueryRefused, QuerySyntaxError
 from cypherforge.cypher import ast
 from cypherforge.cypher.analysis import analyse
-from cypherforge.cypher.bindings import resolve
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
 from cypherforge.cypher.parser import parse
 from cypherforge.graph.embedded_kinds import Facts
+from cypherforge.graph.embedded_look import look_at
 from cypherforge.graph.embedded_rewrites import REWRITES
 
 USE_NEO4J = "not supported on the embedded graph, use Neo4j"
@@ -68,7 +68,7 @@ def adapt(text: str, facts: Facts) -> Adapted:
         query = parse(text)
     except CypherSyntaxError as error:
         raise QuerySyntaxError(error.message, where=_short(text), hint=error.hint) from error
-    _refuse_writes(query)
+    _refuse_writes(query, facts)
     for finding in analyse(query):
         if finding.severity == "error":
             start = finding.span[0]
@@ -109,8 +109,8 @@ def _short(text: str) -> str:
 # ---------------------------------------------------------------- refusals
 
 
-def _refuse_writes(query: ast.Query) -> None:
-    for node in query.walk():
+def _refuse_writes(query: ast.Query, facts: Facts) -> None:
+    for node in look_at(query, facts).nodes:
         if isinstance(node, _WRITES) or (isinstance(node, ast.Command) and node.writes):
             raise QueryRefused(
                 "a write, on a graph that only reads",
@@ -124,7 +124,7 @@ def _refuse_writes(query: ast.Query) -> None:
 
 
 def _refuse_unknown(query: ast.Query, facts: Facts) -> None:
-    for node in query.walk():
+    for node in look_at(query, facts).nodes:
         what = None
         if isinstance(node, ast.Command):
             what = node.verb
@@ -217,9 +217,10 @@ def _renamed_types(query: ast.Query, facts: Facts, written: str) -> list[Edit]:
         return []
     names = {facts.renamed.get(name, name): name for name in facts.types}
     table = ", ".join(f"{quote_name(k)}: {quote_string(v)}" for k, v in names.items())
-    bindings = resolve(query)
+    look = look_at(query, facts)
+    bindings = look.bindings
     edits: list[Edit] = []
-    for node in query.walk():
+    for node in look.nodes:
         within: ast.LabelExpression | None = None
         if isinstance(node, ast.RelationshipPattern):
             within = node.types

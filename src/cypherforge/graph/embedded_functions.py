@@ -5,13 +5,13 @@ Rewrites like those of ``embedded_rewrites``; they need to know the types of exp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from cypherforge.core.errors import NotSupported, QueryRuntimeError
 from cypherforge.cypher import ast
-from cypherforge.cypher.bindings import resolve
 from cypherforge.cypher.edits import Edit
-from cypherforge.graph.embedded_kinds import TEMPORAL, Facts, Kinder
+from cypherforge.graph.embedded_kinds import TEMPORAL, Facts
+from cypherforge.graph.embedded_look import Look, look_at
 
 _CLOCKED = frozenset({"DATE_TIME", "LOCAL_DATE_TIME", "TIME", "LOCAL_TIME"})
 _DURATION = frozenset({"DURATION"})
@@ -43,21 +43,6 @@ _NEO4J_RADIUS = 6378140.0
 _ARCADE_RADIUS = 6371000.0
 
 
-class _Query:
-    def __init__(self, query: ast.Query, facts: Facts) -> None:
-        self.text = query.text
-        self.nodes = list(query.walk())
-        self.kinds = Kinder(facts, resolve(query))
-
-    def calls(self, *names: str) -> Iterator[ast.FunctionCall]:
-        for node in self.nodes:
-            if isinstance(node, ast.FunctionCall) and node.lower_name in names:
-                yield node
-
-    def source(self, node: ast.Node) -> str:
-        return self.text[node.span[0] : node.span[1]]
-
-
 def innermost(edits: list[Edit]) -> list[Edit]:
     """Of edits that hold one another only the innermost: the others' turn comes afterwards."""
     kept: list[Edit] = []
@@ -71,7 +56,7 @@ def numbers(query: ast.Query, facts: Facts) -> list[Edit]:
     """``1_000`` as ``1000``: ArcadeDB reads no digit groups."""
     return [
         Edit(*node.span, repr(node.value))
-        for node in query.walk()
+        for node in look_at(query, facts).nodes
         if isinstance(node, ast.IntegerLiteral | ast.FloatLiteral)
         and "_" in query.text[node.span[0] : node.span[1]]
     ]
@@ -82,7 +67,7 @@ def components(query: ast.Query, facts: Facts) -> list[Edit]:
 
     A component that the type does not have is an error in Neo4j, and null in ArcadeDB.
     """
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     edits = []
     written = {e.key.name for e in look.nodes if isinstance(e, ast.MapEntry)}
     for node in look.nodes:
@@ -106,7 +91,7 @@ def components(query: ast.Query, facts: Facts) -> list[Edit]:
 
 def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
     """``<`` between durations is null in Neo4j, which gives them no order outside ORDER BY."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     edits = []
     guarded = {
         id(node.default)
@@ -132,7 +117,7 @@ def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
     return innermost(edits)
 
 
-def _has_durations(look: _Query, facts: Facts) -> bool:
+def _has_durations(look: Look, facts: Facts) -> bool:
     return any("DURATION" in kinds for kinds in facts.kinds.values()) or any(
         isinstance(n, ast.FunctionCall) and n.lower_name.startswith("duration") for n in look.nodes
     )
@@ -140,7 +125,7 @@ def _has_durations(look: _Query, facts: Facts) -> bool:
 
 def duration_aggregates(query: ast.Query, facts: Facts) -> list[Edit]:
     """``sum`` and ``avg`` of durations, which ArcadeDB refuses, component by component."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     edits = []
     for call in look.calls("sum", "avg"):
         if call.distinct or len(call.args) != 1 or not look.kinds.is_only(call.args[0], _DURATION):
@@ -166,7 +151,7 @@ def duration_aggregates(query: ast.Query, facts: Facts) -> list[Edit]:
 
 def texts(query: ast.Query, facts: Facts) -> list[Edit]:
     """``toString`` of a time of day: ArcadeDB leaves out seconds that are 0 and pads fractions."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     edits = []
     clocked = any(kinds & _CLOCKED for kinds in facts.kinds.values()) or any(
         node.lower_name.partition(".")[0] in ("datetime", "localdatetime", "time", "localtime")
@@ -211,7 +196,7 @@ def _clock_text(value: str, kind: str) -> str:
 
 def casts(query: ast.Query, facts: Facts) -> list[Edit]:
     """``toInteger(' 12 ')`` is null in Neo4j, ``toBoolean(' true ')`` true: blanks, the other way."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     edits = []
     for call in look.calls("tointeger", "tointegerornull", "toboolean", "tobooleanornull"):
         if len(call.args) != 1 or not look.kinds.may_be(call.args[0], frozenset({"STRING"})):
@@ -232,7 +217,7 @@ def casts(query: ast.Query, facts: Facts) -> list[Edit]:
 
 def distances(query: ast.Query, facts: Facts) -> list[Edit]:
     """``point.distance`` on the globe: the two take another radius, and Neo4j minds the height."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     named = {e.key.name.lower() for e in look.nodes if isinstance(e, ast.MapEntry)}
     if not facts.geographic and not named & {"longitude", "latitude", "crs", "srid"}:
         return []
@@ -258,7 +243,7 @@ def distances(query: ast.Query, facts: Facts) -> list[Edit]:
 
 def refusals(query: ast.Query, facts: Facts) -> list[Edit]:
     """What has no equal form, and what Neo4j refuses while it runs."""
-    look = _Query(query, facts)
+    look = look_at(query, facts)
     lists = any("LIST" in k for kinds in facts.kinds.values() for k in kinds)
     for call in look.nodes:
         if not isinstance(call, ast.FunctionCall):

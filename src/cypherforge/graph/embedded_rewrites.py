@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from cypherforge.cypher import ast
-from cypherforge.cypher.bindings import Bindings, conjuncts, resolve
+from cypherforge.cypher.bindings import Bindings, conjuncts
 from cypherforge.cypher.edits import Edit
 from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.names import quote_name
 from cypherforge.graph.embedded_functions import FUNCTION_REWRITES
 from cypherforge.graph.embedded_kinds import Facts
+from cypherforge.graph.embedded_look import look_at
 
 # ---------------------------------------------------------------- shared
 
@@ -45,8 +46,8 @@ def aggregates(node: ast.Node) -> Iterator[ast.Node]:
             yield from aggregates(child)
 
 
-def _projections(query: ast.Query) -> Iterator[ast.Projection]:
-    for node in query.walk():
+def _projections(query: ast.Query, facts: Facts) -> Iterator[ast.Projection]:
+    for node in look_at(query, facts).nodes:
         if isinstance(node, ast.Projection):
             yield node
 
@@ -75,7 +76,7 @@ _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 def inline_where(query: ast.Query, facts: Facts) -> list[Edit]:
     """``(n WHERE p)`` to a condition of the MATCH: inside the pattern some of them match nothing."""
     edits: list[Edit] = []
-    for clause in query.walk():
+    for clause in look_at(query, facts).nodes:
         if not isinstance(clause, ast.Match):
             continue
         moved: list[str] = []
@@ -106,7 +107,7 @@ def projected_expressions(query: ast.Query, facts: Facts) -> list[Edit]:
     ``WITH u.state AS s, count(*) AS c WHERE u.state IS NOT NULL`` gives no rows at all.
     """
     edits: list[Edit] = []
-    for clause in _projections(query):
+    for clause in _projections(query, facts):
         if not clause.distinct and not any(
             True for item in clause.items for _ in aggregates(item.expression)
         ):
@@ -145,7 +146,7 @@ def nested_aggregates(query: ast.Query, facts: Facts) -> list[Edit]:
     ``count(*) IN [4]`` always false.
     """
     edits: list[Edit] = []
-    for number, clause in enumerate(_projections(query)):
+    for number, clause in enumerate(_projections(query, facts)):
         sort = list(clause.order_by.items) if clause.order_by else []
         inside = [
             item
@@ -193,8 +194,8 @@ def late_conditions(query: ast.Query, facts: Facts) -> list[Edit]:
     WHERE q.duration.seconds > a`` it waits for ``a`` only, and gives no rows.
     """
     edits: list[Edit] = []
-    bindings = resolve(query)
-    for clause in query.walk():
+    bindings = look_at(query, facts).bindings
+    for clause in look_at(query, facts).nodes:
         if not isinstance(clause, ast.Match) or clause.where is None:
             continue
         new = _declared(clause, bindings)
@@ -245,8 +246,8 @@ def start_at_bound(query: ast.Query, facts: Facts) -> list[Edit]:
     person for every row. Conditions and uniqueness hold for the whole MATCH, so nothing changes.
     """
     edits: list[Edit] = []
-    bindings = resolve(query)
-    for clause in query.walk():
+    bindings = look_at(query, facts).bindings
+    for clause in look_at(query, facts).nodes:
         if not isinstance(clause, ast.Match):
             continue
         new = _declared(clause, bindings)
