@@ -220,6 +220,15 @@ class ValueIndex:
                 return None if place in self._cut or len(value) > MAX_LENGTH else False
         return None
 
+    def few(self, owner: str, name: str, most: int) -> tuple[str, ...]:
+        """Return all values of a property, sorted, if they are at most so many; else none."""
+        for relationship in (False, True):
+            place = (relationship, owner, name)
+            values = self._values.get(place, ())
+            if values and place not in self._cut:
+                return values if len(values) <= most else ()
+        return ()
+
     def mentions(self, question: str, *, longest: int = 8, limit: int = 5) -> list[Mention]:
         """Return the stored values that a question names, longest first, without overlap.
 

@@ -32,6 +32,7 @@ from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.schema_grammar import schema_grammar
+from cypherforge.runtime.schema_prompt import prompt_schema
 from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
 from cypherforge.runtime.silent import SilentChecks
 from cypherforge.runtime.trace import Listener
@@ -45,6 +46,7 @@ PARTS: dict[str, str] = {
     "shapes": "two skeletons in the prompt",
     "grounding": "stored values that the question names, in the prompt",
     "narrow": "the schema cut to the question where it is long",
+    "paths": "the schema as paths with variables, properties of few values with these",
     "grammar": "drafts bound to the schema's grammar",
     "vote": "five drafts, grouped by result",
     "dialect": "words of SQL and of older Cypher rewritten",
@@ -83,6 +85,7 @@ class Prompter:
     index: ValueIndex | None = None
     shapes: bool = False
     narrowed: bool = False
+    values: ValueIndex | None = None
     grammar: bool = False
     lowered: bool = False
     _grammars: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -126,13 +129,19 @@ class Prompter:
         """The schema that the prompt shows, whole unless it is long and narrowing is on."""
         rendering = render_schema(self.schema)
         if not self.narrowed or rendering.tokens <= WHOLE_SCHEMA:
-            return self.schema, rendering.text
+            return self.schema, self.schema_text(self.schema)
         places = []
         if self.index is not None:
             mentions = self.index.mentions(question)
             places = [hit.place for mention in mentions for hit in mention.hits]
         smaller = narrow(self.schema, question, values=places, hops=1).schema
-        return smaller, render_schema(smaller).text
+        return smaller, self.schema_text(smaller)
+
+    def schema_text(self, schema: Schema) -> str:
+        """A schema as the prompt shows it."""
+        if self.values is not None:
+            return prompt_schema(schema, self.values)
+        return render_schema(schema).text
 
     def gbnf(self, schema: Schema) -> str:
         """The grammar of the shown schema, made once."""
@@ -247,7 +256,8 @@ def open_guarded(
         raise UsageError(f"no part {unknown[0]!r}", hint=f"there are {', '.join(PARTS)}")
     on = (PROFILES[name] | set(parts_on)) - set(parts_off)
     loaded = Bundle.load(bundle) if isinstance(bundle, str | Path) else bundle
-    index = shared_index(graph, schema) if on & {"grounding", "literals"} else None
+    needs_index = on & {"grounding", "literals", "paths"}
+    index = shared_index(graph, schema) if needs_index else None
     prompter = Prompter(
         schema,
         rules=_kept(loaded) if "rules" in on else (),
@@ -256,6 +266,7 @@ def open_guarded(
         index=index if "grounding" in on else None,
         shapes="shapes" in on,
         narrowed="narrow" in on,
+        values=index if "paths" in on else None,
         grammar="grammar" in on,
         # Only dialect repair can make Cypher of a condition in a map.
         lowered="dialect" in on,
