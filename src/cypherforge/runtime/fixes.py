@@ -73,7 +73,7 @@ class RepairDialect:
         return Fixed(repaired.text, tuple(step.message for step in repaired.steps))
 
 
-class _OnTree:
+class OnTree:
     """A fix of the parsed query: edits and notes."""
 
     name = ""
@@ -97,7 +97,7 @@ class _OnTree:
 
 
 @dataclass(frozen=True)
-class FixRelTypes(_OnTree):
+class FixRelTypes(OnTree):
     """An undeclared relationship type becomes one that is declared between the two labels.
 
     CypherGuard takes the first that the schema declares. Of several, one that is spelt alike goes
@@ -108,7 +108,7 @@ class FixRelTypes(_OnTree):
     name = "rel_types"
 
     def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
-        """See ``_OnTree.changes``."""
+        """See ``OnTree.changes``."""
         for link in resolve(query).links:
             for written in _type_names(link.pattern):
                 if written.name in self.schema.types:
@@ -141,14 +141,14 @@ class FixRelTypes(_OnTree):
 
 
 @dataclass(frozen=True)
-class AlignDirections(_OnTree):
+class AlignDirections(OnTree):
     """An arrow that the schema declares only the other way is turned round."""
 
     schema: Schema
     name = "directions"
 
     def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
-        """See ``_OnTree.changes``."""
+        """See ``OnTree.changes``."""
         for link in resolve(query).links:
             types = link.relationship.names
             if not link.directed or link.pattern.quantifier is not None:
@@ -168,7 +168,7 @@ class AlignDirections(_OnTree):
 
 
 @dataclass(frozen=True)
-class FixOwners(_OnTree):
+class FixOwners(OnTree):
     """A property that its variable cannot have, but exactly one other of the pattern, moves there.
 
     ``avg(m.watchCount)`` where the relationship holds it becomes ``avg(w.watchCount)``; a
@@ -179,7 +179,7 @@ class FixOwners(_OnTree):
     name = "owners"
 
     def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
-        """See ``_OnTree.changes``."""
+        """See ``OnTree.changes``."""
         bindings = resolve(query)
         ends = [node.span[0] for node in query.walk() if isinstance(node, ast.With)]
         limit = min(ends, default=len(query.text))
@@ -237,7 +237,7 @@ def _unused(query: ast.Query, wanted: str) -> str:
 
 
 @dataclass(frozen=True)
-class RedirectSelfLoops(_OnTree):
+class RedirectSelfLoops(OnTree):
     """An undirected pattern over a type stored in both directions gets one, or it counts twice.
 
     ``measure`` gives the reciprocity of a type that the schema does not know it of; it is asked
@@ -250,7 +250,7 @@ class RedirectSelfLoops(_OnTree):
     name = "self_loops"
 
     def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
-        """See ``_OnTree.changes``."""
+        """See ``OnTree.changes``."""
         for link in resolve(query).links:
             types = link.relationship.names
             if link.directed or link.pattern.quantifier is not None or len(types) != 1:
@@ -286,7 +286,7 @@ class Reciprocity:
 
 
 @dataclass(frozen=True)
-class FixLiterals(_OnTree):
+class FixLiterals(OnTree):
     """A literal that is stored nowhere as written, but in one place in another case or spelling.
 
     A value that differs only in case, accents, quotes or blanks is written as it is stored. One that
@@ -299,7 +299,7 @@ class FixLiterals(_OnTree):
     name = "literals"
 
     def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
-        """See ``_OnTree.changes``."""
+        """See ``OnTree.changes``."""
         for binding in bindings_of(query, self.schema):
             if not binding.exact or not isinstance(binding.value, str) or not binding.owners:
                 continue

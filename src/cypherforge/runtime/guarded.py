@@ -33,6 +33,7 @@ from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.schema_grammar import schema_grammar
 from cypherforge.runtime.schema_prompt import prompt_schema
+from cypherforge.runtime.scope_fix import FixScope
 from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
 from cypherforge.runtime.silent import SilentChecks
 from cypherforge.runtime.trace import Listener
@@ -53,6 +54,7 @@ PARTS: dict[str, str] = {
     "rel_types": "FixRelTypes",
     "directions": "AlignDirections",
     "self_loops": "RedirectSelfLoops",
+    "scope": "names used out of their scope brought back",
     "owners": "properties read from the part of the pattern that has them",
     "literals": "literals written as they are stored",
     "loop": "the execution loop",
@@ -275,6 +277,8 @@ def open_guarded(
     if "dialect" in on:
         fixes.append(RepairDialect(dialect_of(graph), schema.names()))
     fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
+    if "scope" in on:
+        fixes.append(FixScope(schema))
     if "owners" in on:
         fixes.append(FixOwners(schema))
     if "literals" in on and index is not None:
