@@ -134,7 +134,7 @@ def test_both_notations_of_a_small_grammar() -> None:
     grammar = Grammar()
     grammar.add("root", "a", maybe(Ref("two_b"), "c"), repeat(Chars("0-9"), 1, 3))
     grammar.add("two_b", alt("b", seq("b", "b")))
-    assert grammar.gbnf() == ('root ::= "a" (two-b "c")? [0-9]{1,3}\ntwo-b ::= "b" | "b" "b"\n')
+    assert grammar.gbnf() == ('root ::= "a" (two-b "c")? [0-9]{1,3}\ntwo-b ::= "b" "b"?\n')
     parser = lark.Lark(grammar.lark(), parser="earley", lexer="dynamic")
     for text, wanted in {"a1": True, "abbc12": True, "abc": False, "a1234": False}.items():
         assert accepts(parser, text) is wanted
@@ -177,3 +177,15 @@ def test_most_golds_of_a_real_graph_are_in_its_grammar(
     # The layout is ours, the words are the gold's.
     taken = [accepts(parser, to_text(parse(gold.cypher)).replace("`", "")) for gold in golds]
     assert sum(taken) / len(taken) >= share
+
+
+def test_what_alternatives_begin_with_is_written_once() -> None:
+    grammar = Grammar()
+    grammar.add("root", alt("movie", "mov", seq("m", Ref("end")), "t", seq("title", Ref("end"))))
+    grammar.add("end", alt(seq(Ref("dot"), "year"), seq(Ref("dot"), "title"), Ref("dot")))
+    grammar.add("dot", ".")
+    assert grammar.gbnf() == (
+        'root ::= "m" ("ov" "ie"? | end) | "t" ("itle" end)?\n'
+        'end ::= dot ("year" | "title")?\n'
+        'dot ::= "."\n'
+    )

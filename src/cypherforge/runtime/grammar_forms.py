@@ -85,6 +85,61 @@ def words(texts: Iterable[str]) -> Form:
     return alt(*texts)
 
 
+def factored(made: Form) -> Form:
+    """The same language with what alternatives begin with written once.
+
+    A decoder follows every alternative that still fits; those that begin alike are one until they
+    differ. Alternatives inside alternatives are drawn up; the order of first appearance stays.
+    """
+    if isinstance(made, Seq):
+        return Seq(tuple(map(factored, made.parts)))
+    if isinstance(made, Rep):
+        return Rep(factored(made.part), made.least, made.most)
+    if not isinstance(made, Alt):
+        return made
+    return _tree([_atoms(option) for option in _options(made)])
+
+
+def _options(made: Form) -> Iterable[Form]:
+    if isinstance(made, Alt):
+        for option in made.options:
+            yield from _options(option)
+    else:
+        yield made
+
+
+def _atoms(made: Form) -> tuple[Form, ...]:
+    """A sequence cut into single characters and other forms."""
+    if isinstance(made, Text):
+        return tuple(map(Text, made.text))
+    if isinstance(made, Seq):
+        return tuple(atom for part in made.parts for atom in _atoms(part))
+    return (factored(made),)
+
+
+def _tree(sequences: list[tuple[Form, ...]]) -> Form:
+    heads: dict[Form, list[tuple[Form, ...]]] = {}
+    for sequence in dict.fromkeys(sequences):
+        if sequence:
+            heads.setdefault(sequence[0], []).append(sequence[1:])
+    options: list[Form] = []
+    for head, rests in heads.items():
+        rest = _tree(rests)
+        if isinstance(head, Text) and isinstance(rest, Text):
+            options.append(Text(head.text + rest.text))
+        elif isinstance(head, Text) and isinstance(rest, Seq) and isinstance(rest.parts[0], Text):
+            options.append(Seq((Text(head.text + rest.parts[0].text), *rest.parts[1:])))
+        elif rest == Text(""):
+            options.append(head)
+        else:
+            options.append(Seq((head, *(rest.parts if isinstance(rest, Seq) else (rest,)))))
+    if not options:
+        return Text("")
+    joined = options[0] if len(options) == 1 else Alt(tuple(options))
+    # The empty sequence among others: all of them may be left out.
+    return Rep(joined, 0, 1) if () in sequences else joined
+
+
 def maybe(*parts: Loose) -> Form:
     """A sequence, or nothing."""
     return Rep(seq(*parts), 0, 1)
@@ -131,7 +186,7 @@ class Grammar:
     def gbnf(self) -> str:
         """The grammar for llama.cpp; rule names get hyphens, for it knows no underscore."""
         lines = [f"root ::= {_gbnf(Ref(self.root))}"] if self.root != "root" else []
-        lines += [f"{_hyphens(name)} ::= {_gbnf(f)}" for name, f in self.used().items()]
+        lines += [f"{_hyphens(name)} ::= {_gbnf(factored(f))}" for name, f in self.used().items()]
         return "\n".join(lines) + "\n"
 
     def lark(self) -> str:

@@ -177,30 +177,40 @@ class _Builder:
         for label, names in self.node_names.items():
             every = [*names, *self.any_node]
             add(f"var_{self.slug(label)}", words(every), digit)
-        for kind, names in self.relationship_names.items():
-            every = [*names, *self.any_relationship] or [f"{self.type_slug(kind)}_rel"]
-            add(f"rel_{self.type_slug(kind)}", words(every), digit)
-        nodes = [Ref(f"var_{self.slug(label)}") for label in self.schema.labels]
-        links = [Ref(f"rel_{self.type_slug(kind)}") for kind in self.schema.types]
-        add("node_var", alt(*nodes))
-        add("any_var", alt(*nodes, *links))
+        for kind in self.relationship_names:
+            add(f"rel_{self.type_slug(kind)}", words(self.link_names(kind)), digit)
+        nodes = [name for names in self.node_names.values() for name in names]
+        links = [name for kind in self.relationship_names for name in self.link_names(kind)]
+        add("node_var", words([*nodes, *self.any_node]), digit)
+        add("any_var", words([*nodes, *self.any_node, *links]), digit)
+
+    def link_names(self, kind: str) -> list[str]:
+        """The names of a type's variables; one made up where none is free."""
+        every = [*self.relationship_names[kind], *self.any_relationship]
+        return every or [f"{self.type_slug(kind)}_rel"]
 
     def accesses(self) -> None:
-        """One rule per kind of property: variables that may have it, the dot, the properties."""
+        """One rule per kind of property: variables that may have it, the dot, the properties.
+
+        Written out name by name, so that those which begin alike are one alternative to a decoder.
+        """
         found: dict[str, list[Form]] = {}
-        owners: list[tuple[str, Label | RelType]] = [
-            (f"var_{self.slug(x.name)}", x) for x in self.schema.labels.values()
+        owners: list[tuple[list[str], Label | RelType]] = [
+            ([*self.node_names[x.name], *self.any_node], x) for x in self.schema.labels.values()
         ]
-        owners += [(f"rel_{self.type_slug(x.name)}", x) for x in self.schema.types.values()]
-        for variable, owner in owners:
+        owners += [(self.link_names(x.name), x) for x in self.schema.types.values()]
+        digit = maybe(Chars("1-9"))
+        for variables, owner in owners:
             for kind, names in _by_kind(owner.properties).items():
-                found.setdefault(kind, []).append(seq(Ref(variable), ".", words(names)))
+                found.setdefault(kind, []).extend(
+                    seq(variable, digit, ".", name) for variable in variables for name in names
+                )
         self.kinds = sorted(found)
         for kind in self.kinds:
             self.grammar.add(f"get_{kind}", alt(*found[kind]))
-        gets: list[Form] = [Ref(f"get_{kind}") for kind in self.kinds]
-        if gets:
-            self.grammar.add("get", alt(*gets))
+        timeless = [form for kind in self.kinds if kind != "time" for form in found[kind]]
+        if timeless:
+            self.grammar.add("get_timeless", alt(*timeless))
 
     # ------------------------------------------------------------ patterns
 
@@ -333,13 +343,12 @@ class _Builder:
 
     def expressions(self) -> None:
         add = self.grammar.add
-        gets: list[Loose] = [Ref("get")] if self.kinds else []
+        gets: list[Loose] = [Ref("get_timeless")] if set(self.kinds) - {"time"} else []
         if "time" in self.kinds:
             dated = seq(words(("date", "datetime", "duration")), "(", Ref("get_time"), ")")
-            add("dated", dated)
-            parts = words((*_COMPONENTS, *_LENGTHS))
-            add("component", alt(Ref("get_time"), Ref("dated")), ".", parts)
-            gets += [Ref("component"), Ref("dated")]
+            add("moment_of", alt(Ref("get_time"), dated))
+            add("component", ".", words((*_COMPONENTS, *_LENGTHS)))
+            gets.append(seq(Ref("moment_of"), maybe(Ref("component"))))
         if "point" in self.kinds:
             add("coordinate", Ref("get_point"), ".", words(("x", "y", "latitude", "longitude")))
             gets.append(Ref("coordinate"))
@@ -379,35 +388,33 @@ class _Builder:
         texts: list[Loose] = [Ref("text"), Ref("alias"), lowered]
         tests: list[Loose] = []
         computed: list[Loose] = [Ref("alias"), Ref("call"), Ref("aggregate"), Ref("counting")]
-        if self.kinds:
-            null = words((" IS NOT NULL", " IS NULL"))
-            tests.append(seq(Ref("get"), null))
-            tests.append(seq(Ref("get"), " IN ", alt(Ref("list"), Ref("alias"))))
-            # Kinds meet their own kind, and what is computed: its type cannot be seen.
+        null = words((" IS NOT NULL", " IS NULL"))
+        # Kinds meet their own kind, and what is computed: its type cannot be seen.
+        after: dict[str, list[Loose]] = {
+            kind: [null, seq(" IN ", alt(Ref("list"), Ref("alias")))] for kind in self.kinds
+        }
+        operator = alt(Ref("order"), Ref("holding"))
         if "text" in self.kinds:
-            right = alt(*texts, Ref("get_text"))
-            operator = alt(Ref("order"), Ref("holding"))
-            tests.append(seq(Ref("get_text"), operator, right))
+            after["text"].append(seq(operator, alt(*texts, Ref("get_text"))))
         if "number" in self.kinds:
             plain = alt(Ref("number"), Ref("get_number"), *computed)
             sums = separated(plain, words((" + ", " - ", " * ", " / ")), 3)
-            tests.append(seq(Ref("get_number"), Ref("order"), sums))
+            after["number"].append(seq(Ref("order"), sums))
         if "flag" in self.kinds:
-            tests.append(seq(Ref("get_flag"), maybe(Ref("equal"), Ref("flag"))))
+            after["flag"].append(maybe(Ref("equal"), Ref("flag")))
+        if "other" in self.kinds:
+            after["other"].append(seq(operator, Ref("value")))
         if "time" in self.kinds:
-            times = alt(Ref("get_time"), Ref("dated"))
-            right = alt(Ref("moment"), times, Ref("alias"), Ref("aggregate"))
+            right = alt(Ref("moment"), Ref("moment_of"), Ref("alias"), Ref("aggregate"))
             shifted = seq(right, maybe(words((" + ", " - ")), Ref("moment")))
-            tests.append(seq(times, Ref("order"), shifted))
-            numbers = alt(Ref("number"), Ref("component"), *computed)
-            tests.append(seq(Ref("component"), Ref("order"), numbers))
-            tests.append(seq(Ref("component"), words((" IS NOT NULL", " IS NULL"))))
+            numbers = alt(Ref("number"), seq(Ref("moment_of"), Ref("component")), *computed)
+            part = seq(Ref("component"), alt(null, seq(Ref("order"), numbers)))
+            del after["time"]
+            tests.append(seq(Ref("moment_of"), alt(null, seq(Ref("order"), shifted), part)))
+        for kind, ends in after.items():
+            tests.append(seq(Ref(f"get_{kind}"), alt(*ends)))
         if "list" in self.kinds:
             tests.append(seq(alt(*texts, Ref("number")), " IN ", Ref("get_list")))
-        if "other" in self.kinds:
-            operator = alt(Ref("order"), Ref("holding"))
-            tests.append(seq(Ref("get_other"), operator, Ref("value")))
-        operator = alt(Ref("order"), Ref("holding"))
         tests.append(seq(lowered, operator, alt(*texts)))
         left = separated(alt(*computed), words((" + ", " - ", " * ", " / ")), 3)
         tests.append(seq(left, operator, Ref("value")))
