@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from cypherforge.synth import family_aggregation as aggregation
 from cypherforge.synth import family_further as further
+from cypherforge.synth import family_groups as groups
+from cypherforge.synth import family_order as order
 from cypherforge.synth import family_retrieval as retrieval
 from cypherforge.synth.family_base import Builder, Workshop
 
@@ -26,11 +28,11 @@ FAMILIES: Mapping[str, tuple[Builder, float, tuple[int, ...]]] = {
     "values": (retrieval.values_of, 0.8, ANY),
     "count": (aggregation.counting, 2.5, ANY),
     "aggregate": (aggregation.aggregate, 1.5, ANY),
-    "group": (aggregation.by_node, 1.2, ANY),
+    "group": (groups.by_node, 1.2, ANY),
     "group-value": (aggregation.by_value, 1.2, ANY),
-    "top": (aggregation.most, 1.5, ANY),
-    "extreme": (aggregation.extreme, 1.2, ANY),
-    "optional": (aggregation.optional, 0.6, ANY),
+    "top": (groups.most, 1.5, ANY),
+    "extreme": (order.extreme, 1.2, ANY),
+    "optional": (groups.optional, 0.6, ANY),
     "negation": (retrieval.without, 0.8, ANY),
     "union": (further.either, 0.6, (2,)),
     "comparison": (further.comparison, 0.5, (1,)),

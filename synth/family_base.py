@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cypherforge.cypher.names import quote_name
@@ -61,6 +61,28 @@ class Workshop:
                 found.conditions += draw.entity(found, leaf)
         return None if tangled(found) else found
 
+    def kind(self, family: str, kinds: Sequence[str]) -> str:
+        """The variant of a family that gave the least so far; "" where the graph allows none."""
+        if not kinds:
+            return ""
+        chosen = min(
+            self.rng.sample(kinds, len(kinds)), key=lambda k: self.drawer.count(("kind", family, k))
+        )
+        self.drawer.use("kind", family, chosen)
+        return chosen
+
+    def some(self, label: str, relations: int) -> Grounded | None:
+        """As ``grounded`` for a label; with no relation at all just a node of it."""
+        if relations > 0:
+            return self.grounded(relations, label=label)
+        tree = self.drawer.tree(0, label=label)
+        return self.drawer.ground(tree) if tree else None
+
+    def rich(self, fits: Callable[[Attribute], bool]) -> list[str]:
+        """The labels that have an attribute that fits."""
+        of = self.drawer.predicates
+        return [n for n in of.labels if any(fits(a) for a in of.attributes[n])]
+
     def has(self, found: Grounded, attribute: Attribute) -> bool:
         """Whether the target of a match has a value of the attribute."""
         values = self.drawer.sample.nodes[found.nodes[0]]
@@ -105,9 +127,13 @@ def called_so(columns: list[Attribute]) -> bool:
 
 
 def finish(found: Grounded, family: str, text: str, values: Values, relations: int, question: str,
-           others: list[str], what: str, target: str, search: str = "", **rest: object) -> Draft:  # fmt: skip
-    """The draft with the forms that all families share."""
-    conditions = conditions_in_words(found)
+           others: list[str], what: str, target: str, search: str = "", more: Sequence[str] = (),
+           **rest: object) -> Draft:  # fmt: skip
+    """The draft with the forms that all families share.
+
+    ``more``: conditions of the query that ``found`` does not hold, in words.
+    """
+    conditions = [*conditions_in_words(found), *more]
     analysed = f"Target: {target}. Return: {what}."
     if conditions:
         analysed += f" Conditions: {'; '.join(conditions)}."

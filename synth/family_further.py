@@ -14,7 +14,7 @@ from cypherforge.synth.family_base import (
     ways,
 )
 from cypherforge.synth.pairs import Draft
-from cypherforge.synth.predicates import Attribute
+from cypherforge.synth.predicates import Attribute, Relation
 from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
 from cypherforge.synth.words import a as _a
 from cypherforge.synth.words import noun, plural
@@ -30,7 +30,7 @@ def either(shop: Workshop, relations: int) -> Draft | None:
     if not pool or not draw.values:
         return None
     label = draw.rarest(pool, lambda n: ("united", n))
-    draw.used["united", label] += 1
+    draw.use("united", label)
     parts = []
     for relation, forward in shop.rng.sample(draw.predicates.relations_of(label), 2):
         found = draw.ground(draw.tree_of(relation, forward))
@@ -52,7 +52,7 @@ def either(shop: Workshop, relations: int) -> Draft | None:
     )
     told = f"{clause(parts[0], 0, many=True)} or {clause(parts[1], 0, many=True)}"
     whom = plural(noun(label))
-    if shop.rng.random() < 0.5:
+    if shop.kind("union", ["names", "number"]) == "number":
         text += f"RETURN count({n}) AS {quote_name(camel(noun(label), 'count'))}"
         what = "the number"
         question, others = ways(
@@ -123,11 +123,13 @@ def comparison(shop: Workshop, relations: int) -> Draft | None:
     if relations > 2:
         return None
     draw = shop.drawer
-    rich = [n for n in draw.predicates.labels
-            if any(a.role in ("number", "year", "date") for a in draw.predicates.attributes[n])]  # fmt: skip
+    kind = shop.kind("comparison", ["more", "equal", "difference"])
+    roles = ("number", "year") if kind == "difference" else ("number", "year", "date")
+    rich = shop.rich(lambda a: a.role in roles)
     if not rich:
         return None
     label = draw.rarest(rich, lambda n: ("compared", n))
+    draw.use("compared", label)
     tree = draw.tree(0, label=label)
     if tree is None:
         return None
@@ -136,7 +138,7 @@ def comparison(shop: Workshop, relations: int) -> Draft | None:
         return None
     both = Grounded(Tree((label, label)), [one.nodes[0], two.nodes[0]], [], [])
     first, second = draw.entity(both, 0), draw.entity(both, 1)
-    pool = [a for a in draw.predicates.attributes[label] if a.role in ("number", "year", "date")]
+    pool = [a for a in draw.predicates.attributes[label] if a.role in roles]
     key = shop.rng.choice(pool)
     left = draw.sample.nodes[both.nodes[0]].get(key.name)
     right = draw.sample.nodes[both.nodes[1]].get(key.name)
@@ -152,8 +154,6 @@ def comparison(shop: Workshop, relations: int) -> Draft | None:
     a, b = f"{n}.{quote_name(key.name)}", f"{m}.{quote_name(key.name)}"
     said = [_entity_text(c, label) for c in (first, second)]
     told = f"{said[0]} or {said[1]}"
-    kinds = ["more", "equal"] + (["difference"] if key.role != "date" and relations == 1 else [])
-    kind = shop.rng.choice(kinds)
     name = first[0].attribute
     if kind == "more":
         if left == right:
@@ -198,18 +198,13 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
     draw = shop.drawer
     if not draw.values:
         return None
-    rich = [n for n in draw.predicates.labels
-            if any(a.role in ("date", "datetime") for a in draw.predicates.attributes[n])]  # fmt: skip
-    if not rich or shop.rng.random() < 0.4:
-        made = interval(shop, relations)
-        if made is not None or not rich:
-            return made
+    rich = shop.rich(lambda a: a.role in ("date", "datetime"))
+    spans = ["still", "during"] if relations <= 2 and _spans(shop) else []
+    kind = shop.kind("time", (["year", "month"] if rich else []) + spans)
+    if not kind or kind in spans:
+        return _interval(shop, relations, kind) if kind else None
     label = draw.rarest(rich, lambda n: ("target", n))
-    if relations > 1:
-        found = shop.grounded(relations - 1, label=label)
-    else:
-        tree = draw.tree(0, label=label)
-        found = draw.ground(tree) if tree else None
+    found = shop.some(label, relations - 1)
     if found is None:
         return None
     attributes = [a for a in draw.predicates.attributes[label] if a.role in ("date", "datetime")]
@@ -225,9 +220,10 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
     dotted = f"{n}.{quote_name(key.name)}"
     mark = held.mark(value.year)
     test, told = f"{dotted}.year = {mark}", f"whose {key.word} is in {shown(value.year)}"
-    if shop.rng.random() < 0.3:
+    if kind == "month":
         test += f" AND {dotted}.month = {held.mark(value.month)}"
         told = f"whose {key.word} is in {_MONTHS[value.month - 1]} {value.year}"
+    stated = told.removeprefix("whose ")
     text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
     whom = noun_phrase(found, 0, many=True)
     joined = f"{whom} {'and ' if found.tree.hops or 'whose' in whom else ''}{told}"
@@ -249,12 +245,8 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
             f"List the {what} of all {joined}.",
             f"Retrieve the {what} of all {joined}.",
         )
-    draft = finish(
-        found, "time", text, held, relations, question, others, what, plural(noun(label))
-    )
-    draft.analysed += f" {told}."
-    draft.naive = f"{draft.naive[:-1]}, {told}."
-    return draft
+    return finish(found, "time", text, held, relations, question, others, what,
+                  plural(noun(label)), more=[stated])  # fmt: skip
 
 
 _MONTHS = (
@@ -262,19 +254,21 @@ _MONTHS = (
 )
 
 
-def interval(shop: Workshop, relations: int) -> Draft | None:
+def _spans(shop: Workshop) -> list[tuple[Relation, Attribute, Attribute]]:
+    """Relations whose relationships have a beginning and an end."""
+    of = shop.drawer.predicates
+    found = []
+    for relation in of.relations:
+        ends = _ends_of(of.rel_attributes[relation.type])
+        if ends is not None:
+            found.append((relation, *ends))
+    return found
+
+
+def _interval(shop: Workshop, relations: int, kind: str) -> Draft | None:
     """Who or what was related in a year, or still is: relationships with a start and an open end."""
-    if relations > 2:
-        return None
     draw = shop.drawer
-    rich = []
-    for relation in draw.predicates.relations:
-        found_ends = _ends_of(draw.predicates.rel_attributes[relation.type])
-        if found_ends is not None:
-            rich.append((relation, *found_ends))
-    if not rich or not draw.values:
-        return None
-    relation, begin, end = shop.rng.choice(rich)
+    relation, begin, end = shop.rng.choice(_spans(shop))
     found = draw.ground(draw.tree_of(relation, shop.rng.random() < 0.6))
     if found is None:
         return None
@@ -294,15 +288,20 @@ def interval(shop: Workshop, relations: int) -> Draft | None:
     r, n = match.rels[0], match.nodes[0]
     start, stop = f"{r}.{quote_name(begin.name)}", f"{r}.{quote_name(end.name)}"
     whom = noun_phrase(found, 0, many=True)
-    if shop.rng.random() < 0.5 and end.coverage < 0.95:
+    if kind == "still" and end.coverage < 0.95:
         test = f"{start} IS NOT NULL AND {stop} IS NULL"
         told = f"with {_a(begin.word)} but no {end.word}"
+        stated = f"{begin.word} of this is known; {end.word} of this is not"
     else:
         mark = held.mark(year)
         test = f"{start} <= {mark} AND ({stop} >= {mark} OR {stop} IS NULL)"
         told = (
             f"with {_a(begin.word)} of at most {shown(year)} and {_a(end.word)} of at least {shown(year)}, "
             f"or no {end.word}"
+        )
+        stated = (
+            f"{begin.word} of this is at most {shown(year)}; "
+            f"{end.word} of this is at least {shown(year)} or missing"
         )
     text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
     text += f" WITH DISTINCT {n} RETURN {columns_text(n, columns)}"
@@ -313,12 +312,8 @@ def interval(shop: Workshop, relations: int) -> Draft | None:
         f"List the {what} of all {whom} {told}.",
         f"Retrieve the {what} of the {whom} {told}.",
     )
-    draft = finish(
-        found, "time", text, held, relations, question, others, what, plural(noun(label))
-    )
-    draft.analysed += f" {told}."
-    draft.naive = f"{draft.naive[:-1]}, {told}."
-    return draft
+    return finish(found, "time", text, held, relations, question, others, what,
+                  plural(noun(label)), more=[stated])  # fmt: skip
 
 
 def _ends_of(attributes: tuple[Attribute, ...]) -> tuple[Attribute, Attribute] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cypherforge.cypher.names import quote_name
 from cypherforge.synth.describe import clause, conditions_of_hop, noun_phrase, shown, thing
 from cypherforge.synth.family_base import (
@@ -16,6 +18,7 @@ from cypherforge.synth.family_base import (
 )
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.phrases import phrase
+from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
 from cypherforge.synth.words import listed, noun, plural
 
@@ -45,7 +48,7 @@ def lookup(shop: Workshop, relations: int) -> Draft | None:
     if len(pool) > 1 and shop.rng.random() < 0.3:
         columns.append(shop.rng.choice([a for a in pool if a not in columns]))
     for a in columns:
-        draw.used["asked", a.owner, a.name] += 1
+        draw.use("asked", a.owner, a.name)
     held = Values()
     match = PatternText(found, held)
     text = match.match + once(shop, found, match.nodes[0], columns_text(match.nodes[0], columns))
@@ -217,12 +220,22 @@ def _alone(found: Grounded, node: int) -> Grounded:
 
 def values_of(shop: Workshop, relations: int) -> Draft | None:
     """The different values of a property among what fulfils the conditions."""
-    found = shop.grounded(relations)
+    kinds: dict[str, Callable[[Attribute], bool]] = {
+        "value": lambda a: a.few, "item": lambda a: a.role == "list"
+    }  # fmt: skip
+    rich = {kind: shop.rich(fits) for kind, fits in kinds.items()}
+    kind = shop.kind("values", [k for k in kinds if rich[k]])
+    if not kind:
+        return None
+    label = shop.drawer.rarest(rich[kind], lambda n: ("target", n))
+    if kind == "item" and shop.rng.random() < 0.3:
+        found = shop.some(label, relations - 1)
+    else:
+        found = shop.grounded(relations, label=label)
     if found is None:
         return None
-    label = found.tree.labels[0]
     pool = [a for a in shop.drawer.predicates.attributes[label]
-            if (a.few or a.role == "list") and not any(c.attribute == a for c in found.of_node(0))]  # fmt: skip
+            if kinds[kind](a) and not any(c.attribute == a for c in found.of_node(0))]  # fmt: skip
     if not pool:
         return None
     attribute = shop.rng.choice(pool)
@@ -230,7 +243,7 @@ def values_of(shop: Workshop, relations: int) -> Draft | None:
     match = PatternText(found, held)
     n = match.nodes[0]
     dotted = f"{n}.{quote_name(attribute.name)}"
-    if attribute.role == "list":
+    if kind == "item":
         item = quote_name("item")
         text = f"{match.match} WITH DISTINCT {n} UNWIND {dotted} AS {item} RETURN DISTINCT {item}"
     else:
@@ -255,9 +268,11 @@ def values_of(shop: Workshop, relations: int) -> Draft | None:
 def without(shop: Workshop, relations: int) -> Draft | None:
     """Negation: no such relation, another value, not in the list."""
     draw = shop.drawer
-    kind = shop.rng.choice(["relation", "value", "item"])
-    if kind != "relation":
-        return _other_value(shop, relations, in_list=kind == "item")
+    if draw.values:
+        lists = ["not in list", "in list"] if shop.rich(lambda a: a.role == "list") else []
+        kind = shop.kind("negation", ["no relation", "other value", *lists])
+        if kind != "no relation":
+            return _other_value(shop, relations, kind)
     found = shop.grounded(relations, least_hops=1)
     if found is None:
         return None
@@ -319,17 +334,15 @@ def without(shop: Workshop, relations: int) -> Draft | None:
     return draft
 
 
-def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
+def _other_value(shop: Workshop, relations: int, kind: str) -> Draft | None:
     draw = shop.drawer
-    if not draw.values:
-        return None
+    in_list = kind.endswith("in list")
     roles = ("list",) if in_list else ("category", "text", "name", "number", "year")
-    rich = [n for n in draw.predicates.labels
-            if any(a.role in roles for a in draw.predicates.attributes[n])]  # fmt: skip
+    rich = shop.rich(lambda a: a.role in roles)
     if not rich:
         return None
     label = draw.rarest(rich, lambda n: ("target", n))
-    found = shop.grounded(relations - 1, label=label) if relations > 1 else _of_label(shop, label)
+    found = shop.some(label, relations - 1)
     if found is None:
         return None
     pool = [a for a in draw.predicates.attributes[label]
@@ -351,7 +364,7 @@ def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
     n = match.nodes[0]
     dotted = f"{n}.{quote_name(attribute.name)}"
     mark = held.mark(other)
-    keep = not in_list or shop.rng.random() < 0.5
+    keep = kind != "in list"
     test = f"{dotted} <> {mark}" if not in_list else f"{'NOT ' if keep else ''}{mark} IN {dotted}"
     text = f"{match.match}{' AND' if match.where else ' WHERE'} {test}"
     text += once(shop, found, n, columns_text(n, columns))
@@ -366,13 +379,5 @@ def _other_value(shop: Workshop, relations: int, in_list: bool) -> Draft | None:
         f"List the {what} of all {joined}.",
         f"Retrieve the {what} of all {joined}.",
     )
-    draft = finish(found, "negation" if keep else "list", text, held, relations, question, others, what,
-                   plural(noun(label)))  # fmt: skip
-    draft.analysed += f" {word} {said.removeprefix(f'whose {word} ')}."
-    draft.naive = f"{draft.naive[:-1]}, of those {said}."
-    return draft
-
-
-def _of_label(shop: Workshop, label: str) -> Grounded | None:
-    tree = shop.drawer.tree(0, label=label)
-    return shop.drawer.ground(tree) if tree else None
+    return finish(found, "negation" if keep else "list", text, held, relations, question, others, what,
+                  plural(noun(label)), more=[said.removeprefix("whose ")])  # fmt: skip

@@ -26,13 +26,16 @@ from cypherforge.graph.values import to_json
 from cypherforge.synth.families import FAMILIES, Builder, Workshop
 from cypherforge.synth.holdout import Holdout, plain
 from cypherforge.synth.pairs import Draft
-from cypherforge.synth.trees import Drawer, Tree
+from cypherforge.synth.trees import Drawer, Key, Tree
 
 #: Shares of one, two, three and four relations (KG2Cypher, section 3.4).
 SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
 ROWS = 1000
 TIMEOUT = 5.0
 _GIVE_UP = 20
+#: Matches that one batch tries of a skeleton, and how many may fail alike before the first pair.
+_REPEAT = 10
+_IN_VAIN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,31 @@ class Generated:
     short: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass
+class _Batch:
+    """What one skeleton gives: pairs, what was dropped, what was too slow.
+
+    ``first`` has, by text, the first draft that ran as it is written, with its rows;
+    ``parametrised`` what is wrong with the form that takes parameters, "" if nothing.
+    """
+
+    pairs: list[dict[str, Any]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    slow: frozenset[str] = frozenset()
+    drafts: int = 0
+    seen: set[str] = field(default_factory=set)
+    last: Draft | None = None
+    first: dict[str, tuple[Draft, Result]] = field(default_factory=dict)
+    parametrised: dict[str, str] = field(default_factory=dict)
+
+    def drop(self, reason: str, draft: Draft | None = None) -> None:
+        """Count a reason, with the query of the first draft that it dropped."""
+        self.dropped[reason] += 1
+        if draft is not None and reason not in self.examples:
+            self.examples[reason] = draft.written()
+
+
 class Generator:
     """Makes the pairs of one graph."""
 
@@ -103,14 +131,18 @@ class Generator:
         shares = {
             k: v for k, v in SHARES.items() if not options.relations or k in options.relations
         }
+        total = sum(self.families[f][1] * shares[k] for f, k in self._cells(shares))
         self._wanted = {
-            (family, count): weight * share
-            for family, (_, weight, counts) in self.families.items()
-            for count, share in shares.items()
-            if count in counts
+            (f, k): options.size * self.families[f][1] * shares[k] / total
+            for f, k in self._cells(shares)
         }
         self._shares = shares
-        self._repeat = max(2, min(10, options.size // 100))
+
+    def _cells(self, shares: Mapping[int, float]) -> list[tuple[str, int]]:
+        """Families with the counts of relations that they can have."""
+        return [
+            (f, k) for f, (_, _, counts) in self.families.items() for k in shares if k in counts
+        ]
 
     # ------------------------------------------------------------ the run
 
@@ -171,8 +203,8 @@ class Generator:
         for pair in row["pairs"]:
             self._seen.update(_marks_of(pair))
             self._skeletons[pair["skeleton"]] += 1
-        for used in row["used"]:
-            self.shop.drawer.used[tuple(used)] += 1
+        for key, number in row["used"]:
+            self.shop.drawer.used[tuple(key)] += number
         room = self.options.size - len(done.pairs)
         done.pairs += row["pairs"][:room]
         self._made[cell] += len(row["pairs"])
@@ -182,102 +214,114 @@ class Generator:
         number = self.result.batches
         drawer = self.shop.drawer
         drawer.pick = random.Random(f"{self.options.seed}/{number}/values")
-        pairs: list[dict[str, Any]] = []
-        dropped: Counter[str] = Counter()
-        examples: dict[str, str] = {}
-        too_slow: frozenset[str] = frozenset()
-        drafts = 0
-        seen: set[str] = set()
-        used = drawer.used
-        drawer.used = used.copy()
-        for at in range(self._repeat):
+        batch = _Batch()
+        met: Counter[Key] = Counter()
+        grown: Counter[Key] = Counter()
+        # A family that gives few pairs gives them from several skeletons.
+        for at in range(max(2, min(_REPEAT, round(self._wanted[family, count] / 4)))):
             # The same skeleton again, with other nodes.
             drawer.rng = random.Random(f"{self.options.seed}/{number}/form")
+            drawer.fresh = met.copy()
             draft = self.families[family][0](self.shop, count)
+            if at == 0:
+                grown = drawer.fresh.copy()
             if draft is None:
                 if at == 0:
-                    dropped["no match of the skeleton in the sample"] += 1
-                if at >= 2 and not pairs:
+                    batch.drop("no match of the skeleton in the sample")
+                if at >= 2 and not batch.pairs:
                     break
                 continue
-            drafts += 1
-            slow = _costly(draft.grounded.tree)
-            if slow & self._slow:
-                dropped["goes over what was too slow"] += 1
-                break
+            batch.drafts += 1
             for node in draft.grounded.nodes:
-                drawer.used["node", node] += 1
-            try:
-                made = self._verify(draft, seen, literal=not pairs)
-            except QueryTimeout:
-                dropped[f"more than {TIMEOUT:g} s"] += 1
-                examples.setdefault(f"more than {TIMEOUT:g} s", draft.written())
-                too_slow |= slow
+                met["node", node] += 1
+            go_on = self._try(draft, batch)
+            # Without a value every match of the skeleton gives the same query.
+            if not go_on or "\x00" not in draft.text:
                 break
-            except QueryError as error:
-                made = f"the engine refuses it: {type(error).__name__}"
-            if isinstance(made, str):
-                dropped[made] += 1
-                examples.setdefault(made, draft.written())
-            else:
-                seen.update(_marks_of(made))
-                pairs.append(made)
-                last = draft
-            if "\x00" not in draft.text:
-                # Without a value every match of the skeleton gives the same query.
-                break
-        grown = drawer.used - used
-        drawer.used = used
-        if pairs:
-            drawer.used, kept = used.copy(), used
-            drawer.note(last.grounded)
-            grown += drawer.used - kept
-            drawer.used = kept
+        if batch.last is not None:
+            drawer.fresh = Counter()
+            drawer.note(batch.last.grounded)
+            grown += drawer.fresh
+            for key in [k for k in grown if k[0] == "kind"]:
+                # A variant that seldom succeeds is tried the more.
+                grown[key] += 3 * len(batch.pairs)
+        drawer.fresh = Counter()
         return {
-            "pairs": pairs,
-            "dropped": dict(dropped),
-            "examples": examples,
-            "slow": sorted(too_slow),
-            "drafts": drafts,
-            "used": [list(key) for key in sorted(grown.elements(), key=str)],
+            "pairs": batch.pairs,
+            "dropped": dict(batch.dropped),
+            "examples": batch.examples,
+            "slow": sorted(batch.slow),
+            "drafts": batch.drafts,
+            "used": [[list(key), n] for key, n in sorted((grown + met).items(), key=str)],
         }
+
+    def _try(self, draft: Draft, batch: _Batch) -> bool:
+        """Take a draft into the batch or drop it; False where another of the skeleton is no use."""
+        slow = _costly(draft.grounded.tree)
+        if slow & self._slow:
+            batch.drop("goes over what was too slow")
+            return False
+        try:
+            made = self._verify(draft, batch)
+        except QueryTimeout:
+            batch.drop(f"more than {TIMEOUT:g} s", draft)
+            batch.slow |= slow
+            return False
+        except QueryError as error:
+            made = f"the engine refuses it: {type(error).__name__}"
+        if isinstance(made, str):
+            batch.drop(made, draft)
+            # What three matches of a skeleton could not give, the others seldom give.
+            return bool(batch.pairs) or batch.dropped[made] < _IN_VAIN
+        batch.seen.update(_marks_of(made))
+        batch.pairs.append(made)
+        batch.last = draft
+        return True
 
     # ------------------------------------------------------------ verification
 
-    def _verify(self, draft: Draft, seen: set[str], literal: bool) -> dict[str, Any] | str:
+    def _verify(self, draft: Draft, batch: _Batch) -> dict[str, Any] | str:
         """The pair's record, or why there is none."""
         written = draft.written()
         for mark in _marks(written, draft.question, draft.family):
-            if mark in self._seen or mark in seen:
+            if mark in self._seen or mark in batch.seen:
                 return "asked already"
         if self.holdout.ways:
             reason = self.holdout.reason(self.name, draft.question, parse(written))
             if reason:
                 return reason
-        skeleton = draft.text
-        if self._skeletons[_mask(skeleton)] + len(seen) // 3 >= self.options.matches:
+        kept = sum(p["skeleton"] == _mask(draft.text) for p in batch.pairs)
+        if self._skeletons[_mask(draft.text)] + kept >= self.options.matches:
             return "enough of this skeleton"
-        text, parameters = draft.parametrised()
-        result = self.graph.run(text, parameters, timeout=TIMEOUT, limit=ROWS)
-        reason = _unfit(result, draft)
-        if reason:
-            return reason
-        if literal and text != written:
-            # What is recorded is the text with its values: the first of a skeleton runs as such.
-            other = self.graph.run(written, timeout=TIMEOUT, limit=ROWS)
-            if same_rows(result, other, ordered=draft.ordered) is not True:
-                return "its text and its parametrised form differ"
         if draft.probe:
-            probe, parameters = draft.parametrised(draft.probe)
-            keys = [
-                row[-1]
-                for row in self.graph.run(probe, parameters, timeout=TIMEOUT, limit=ROWS).rows
-            ]
+            keys = [row[-1] for row in self._run(*draft.parametrised(draft.probe)).rows]
             if len(keys) <= draft.keep:
                 return "no more than are asked for: nothing to choose from"
             if _tied(keys, draft.keep):
                 return "a tie decides the order"
+        first = batch.first.get(draft.text)
+        if first is None:
+            # What is recorded is the text with its values: the first of a skeleton runs as such.
+            result = self._run(written)
+        else:
+            if draft.text not in batch.parametrised:
+                same = same_rows(
+                    first[1], self._run(*first[0].parametrised()), ordered=draft.ordered
+                )
+                batch.parametrised[draft.text] = (
+                    "" if same else "its text and its parametrised form differ"
+                )
+            if batch.parametrised[draft.text]:
+                return batch.parametrised[draft.text]
+            result = self._run(*draft.parametrised())
+        reason = _unfit(result, draft)
+        if reason:
+            return reason
+        batch.first.setdefault(draft.text, (draft, result))
         return self._record(draft, written, result)
+
+    def _run(self, text: str, parameters: Mapping[str, Any] | None = None) -> Result:
+        return self.graph.run(text, parameters, timeout=TIMEOUT, limit=ROWS)
 
     def _shape(self, draft: Draft, written: str) -> Shape:
         """The shape, which values do not change."""

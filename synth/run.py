@@ -17,6 +17,7 @@ from cypherforge.core.files import dumps
 from cypherforge.core.progress import NullProgress, Progress
 from cypherforge.cypher.names import quote_name
 from cypherforge.graph.base import Graph
+from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.introspect import introspect
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.statistics import collect_statistics
@@ -59,6 +60,10 @@ def make_pairs(
         if done is not None:
             return done
         predicates = read_predicates(graph, policy)
+        if isinstance(graph, EmbeddedGraph):
+            # The embedded engine has no index of its own; a server's are its owner's.
+            for label, attribute in looked_up(predicates):
+                graph.index(label, attribute)
         sample = draw_sample(graph, predicates, random.Random(f"{options.seed}/sample"), progress)
         drawer = Drawer(
             predicates,
@@ -107,6 +112,16 @@ def read_predicates(graph: Graph, policy: ValuePolicy = ALL_VALUES) -> Predicate
         )
     statistics = collect_statistics(graph, schema)
     return find_predicates(schema, statistics, policy)
+
+
+def looked_up(predicates: Predicates) -> list[tuple[str, str]]:
+    """Label and property of what entities are called by."""
+    found: dict[tuple[str, str], None] = {}
+    for label in predicates.labels:
+        keys = [a for a in predicates.attributes[label] if a.role == "key" and a.unique]
+        for attribute in (*predicates.names[label][:1], *keys[:1]):
+            found[label, attribute.name] = None
+    return list(found)
 
 
 def shared_names(graph: Graph, predicates: Predicates) -> frozenset[tuple[str, str, Any]]:

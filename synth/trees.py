@@ -21,6 +21,9 @@ from cypherforge.synth.sample import Edge, Sample
 
 _T = TypeVar("_T")
 
+#: What is counted: a kind of thing and its name in parts.
+Key = tuple[Any, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Hop:
@@ -118,7 +121,9 @@ class Drawer:
         self.ambiguous = ambiguous
         self.blocked = blocked
         self.values = values
-        self.used: Counter[tuple[Any, ...]] = Counter()
+        #: What the run used so far, and what the draft in hand adds to it.
+        self.used: Counter[Key] = Counter()
+        self.fresh: Counter[Key] = Counter()
         #: ``rng`` chooses structure, ``pick`` nodes and values: a batch repeats the former.
         self.rng = random.Random(0)
         self.pick = random.Random(0)
@@ -126,13 +131,21 @@ class Drawer:
     def rarest(
         self,
         items: Sequence[_T],
-        key: Callable[[_T], tuple[Any, ...]],
+        key: Callable[[_T], Key],
         tries: int = 4,
         rng: random.Random | None = None,
     ) -> _T:
         """Of a few drawn at random the one that was used least."""
         drawn = [(rng or self.rng).choice(items) for _ in range(tries)]
-        return min(drawn, key=lambda item: self.used[key(item)])
+        return min(drawn, key=lambda item: self.count(key(item)))
+
+    def count(self, key: Key) -> int:
+        """How often something was used."""
+        return self.used.get(key, 0) + self.fresh.get(key, 0)
+
+    def use(self, *key: Any) -> None:
+        """Count something as used by the draft in hand."""
+        self.fresh[key] += 1
 
     # ------------------------------------------------------------ trees
 
@@ -145,7 +158,7 @@ class Drawer:
                 return None
             label = self.rarest(pool, lambda n: ("target", n))
         # Counted when drawn: what cannot be asked must not be drawn again and again.
-        self.used["target", label] += 1
+        self.use("target", label)
         labels = [label]
         grown: list[Hop] = []
         for _ in range(hops):
@@ -159,7 +172,7 @@ class Drawer:
             relation, parent, forward = self.rarest(
                 options, lambda o: ("relation", o[0].start, o[0].type, o[0].end, o[2])
             )
-            self.used["relation", relation.start, relation.type, relation.end, forward] += 1
+            self.use("relation", relation.start, relation.type, relation.end, forward)
             grown.append(Hop(relation, parent, len(labels), forward))
             labels.append(relation.end if forward else relation.start)
         return Tree(tuple(labels), tuple(grown))
@@ -321,7 +334,7 @@ class Drawer:
     def note(self, grounded: Grounded) -> None:
         """Count what a pair used, so that the next ones draw something else."""
         for c in grounded.conditions:
-            self.used["attribute", c.attribute.owner, c.attribute.name] += 1
+            self.use("attribute", c.attribute.owner, c.attribute.name)
 
 
 def _usable(value: Any) -> bool:

@@ -164,6 +164,22 @@ class EmbeddedGraph(BaseGraph):
                 found.close()
         return Plan("text", text=text)
 
+    def index(self, label: str, key: str) -> None:
+        """Index a property, so that equality finds nodes of the label without looking at all.
+
+        For a property whose values are all texts or all whole numbers; any other is left as it is.
+        Raises ``QueryRuntimeError``.
+        """
+        kind = {"STRING": "STRING", "INTEGER": "LONG"}.get("".join(self._facts.kinds.get(key, ())))
+        schema = self._db.getSchema()
+        if kind is None or not schema.existsType(label):
+            return
+        with self._mapped(f"index on {label}.{key}", self._timeout):
+            known = jpype.JClass("com.arcadedb.schema.Type")
+            schema.getType(label).getOrCreateProperty(key, getattr(known, kind))
+            sort = jpype.JClass("com.arcadedb.schema.Schema$INDEX_TYPE").LSM_TREE
+            schema.getOrCreateTypeIndex(sort, False, label, jpype.JArray(jpype.JString)([key]))
+
     def fingerprint(self) -> str:
         """See ``Graph.fingerprint``: the digest of the files' rows."""
         return self._fingerprint
