@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import world_of_films as world
 
+from cypherforge.core.errors import UsageError
 from cypherforge.graph.base import Graph
 from cypherforge.graph.connect import connect
 from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.neutral import NodeRow, RelationshipRow
-from cypherforge.runtime.silent import SilentChecks, Suspicion
+from cypherforge.runtime.doubts import Suspicion
+from cypherforge.runtime.silent import SilentChecks
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +120,43 @@ def test_a_comparison_that_leaves_out_what_has_no_value(spouses: Graph) -> None:
     query = "MATCH (p:Person) WHERE p.age <> 31 RETURN p.name"
     found = check(spouses, "Who is not 31?", query)
     assert "filter.null" in {f.code for f in found}
+
+
+def test_an_aggregate_of_nothing(films: Graph) -> None:
+    # The arrow is turned: the schema says so, and the row shows it.
+    query = "MATCH (p:Person)<-[:ACTED_IN]-(m:Movie) RETURN count(p) AS people"
+    found = check(films, "How many people act?", query)
+    assert [f.code for f in found] == ["direction.reversed", "pattern.topology"]
+    assert "[0]" in found[1].evidence
+    misspelt = "MATCH (p:Person {name: 'Anna'}) RETURN count(p) AS people"
+    assert [f.code for f in check(films, "How many are called 'Anna'?", misspelt)] == [
+        "entity.literal"
+    ]
+
+
+def test_a_column_without_any_value(films: Graph) -> None:
+    query = "MATCH (p:Person)-[:DIRECTED]->(m:Movie) RETURN p.name, null AS year"
+    found = check(films, "Who directed, and in which year?", query)
+    assert [(f.code, f.evidence) for f in found] == [
+        ("schema.property", "year is null in all 8 rows")
+    ]
+
+
+def test_a_group_that_is_finer_than_asked(films: Graph) -> None:
+    # 16 pairs of person and movie, 8 people.
+    finer = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN p.name AS person, m.title, count(m)"
+    question = "For each person, how many movies did they act in?"
+    assert [(f.code, f.evidence) for f in check(films, question, finer)] == [
+        ("aggregation.grouping", "16 rows for 8 of person")
+    ]
+    assert check(films, question, finer.replace("m.title, ", "")) == []
+    both = "For each person and movie, how many roles are there?"
+    assert check(films, both, finer) == []
+
+
+def test_an_unknown_check_is_named(films: Graph) -> None:
+    with pytest.raises(UsageError, match="no check 'tie'"):
+        SilentChecks(films, films.schema(), only=frozenset(["tie"]))
 
 
 def test_nothing_is_said_of_no_rows_or_of_text_that_does_not_parse(films: Graph) -> None:

@@ -176,6 +176,15 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_split(text))
 
 
+def word_parts(text: str) -> list[str]:
+    """The words of a text or of a name, in order, cut to their stems.
+
+    >>> word_parts("BusRoutes_ofCity")
+    ['bus', 'rout', 'of', 'citi']
+    """
+    return _split(text)
+
+
 def _split(text: str) -> list[str]:
     parts = []
     for word in _PARTS.findall(text):
@@ -202,7 +211,10 @@ def _stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)] + rest
             break
-    return word.rstrip("e") if len(word) > 3 else word
+    if len(word) <= 3:
+        return word
+    # "movies" and "movie", "countries" and "country" must meet.
+    return f"{word[:-1]}i" if word.endswith("y") else word.rstrip("e")
 
 
 def _joining(schema: Schema, labels: set[str]) -> set[str]:

@@ -1,8 +1,9 @@
 """Silent faults: what may be wrong with a query although rows came, with evidence from the database.
 
-The papers leave these open. Each check runs at most one further query and reports what it saw.
-Only two change the query, for there the database settles it: a null that ORDER BY put first before
-a LIMIT, and an undirected pattern over a type that is stored in both directions.
+The papers leave these open. First come the doubts that question, query and schema raise
+(:mod:`cypherforge.runtime.doubts`), then checks of the rows and of the database, each with at most
+one further query. Only two change the query, for there the database settles it: a null that ORDER BY
+put first before a LIMIT, and an undirected pattern over a type that is stored in both directions.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cypherforge.core.errors import QueryError
-from cypherforge.cypher import CypherSyntaxError, ast, parse
-from cypherforge.cypher.bindings import Bindings, Entity, resolve
+from cypherforge.core.errors import QueryError, UsageError
+from cypherforge.cypher import ast
+from cypherforge.cypher.bindings import Bindings, Entity
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.rewrite import add_condition, add_item, set_distinct, set_limit
 from cypherforge.graph.base import Graph, Result
+from cypherforge.graph.compare import same_rows
+from cypherforge.graph.narrow import word_parts
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.values import display
+from cypherforge.runtime.doubts import STATIC, Suspicion, read_pair, static_suspicions
 from cypherforge.runtime.fixes import Reciprocity, RedirectSelfLoops
 
 #: Seconds that a check's own query may take.
@@ -41,28 +45,9 @@ _LIMIT_WORDS = re.compile(f"{_ORDER}|{_NUMBER}", re.IGNORECASE)
 _EACH_ONCE = re.compile(
     r"\b(distinct|unique|different|which|list|who|find|what are)\b", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Suspicion:
-    """A possible fault: the taxonomy's code, what was seen, and the query that would mend it.
-
-    ``settled``: the database decides it, so the runtime takes ``query``; else it is only told.
-    """
-
-    code: str
-    evidence: str
-    query: str | None = None
-    settled: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The suspicion as a JSON object."""
-        return {
-            "code": self.code,
-            "evidence": self.evidence,
-            "query": self.query,
-            "settled": self.settled,
-        }
+#: "for each state", and what says that the group has further keys.
+_ONE_EACH = re.compile(r"\b(?:for each|for every|per|by each) (\w+)", re.IGNORECASE)
+_MORE_KEYS = re.compile(r"\s*(?:'s\b|and\b|,?\s*\w+ (?:and|in|within|for) \w+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +87,14 @@ class SilentChecks:
             "join": _never_meet,
             "distinct": _duplicates,
             "null": self._dropped_nulls,
+            "hollow": _hollow,
+            "null_column": _null_columns,
+            "finer_group": _finer_group,
         }
+        unknown = sorted(self.only - {*every, *STATIC})
+        if unknown:
+            known = ", ".join([*STATIC, *every])
+            raise UsageError(f"no check {unknown[0]!r}", hint=f"there are {known}")
         kept = {n: check for n, check in every.items() if not self.only or n in self.only}
         object.__setattr__(self, "_checks", kept)
 
@@ -120,9 +112,8 @@ class SilentChecks:
         """
         if not result.rows:
             return []
-        try:
-            query = parse(text)
-        except CypherSyntaxError:
+        pair = read_pair(question, text, self.schema)
+        if pair is None:
             return []
 
         def run(other: str) -> Result | None:
@@ -132,8 +123,9 @@ class SilentChecks:
             except QueryError:
                 return None
 
-        subject = _Subject(question, query, result, resolve(query), _last_return(query), run)
-        found: list[Suspicion] = []
+        last = _last_return(pair.query)
+        subject = _Subject(question, pair.query, result, pair.bindings, last, run)
+        found = static_suspicions(pair, self.only)
         for check in self._checks.values():
             found.extend(check(subject))
         return found
@@ -178,7 +170,8 @@ def _fanout(subject: _Subject) -> Iterator[Suspicion]:
     edits = [edit for call in calls for edit in set_distinct(subject.query, call, True)]
     other = apply_edits(subject.text, edits)
     again = subject.run(other)
-    if again is not None and again.rows != subject.result.rows:
+    # Without ORDER BY the same rows may come in another order.
+    if again is not None and same_rows(again, subject.result) is False:
         before, after = _first_difference(subject.result, again)
         yield Suspicion("aggregation.fanout", f"counted once each, {before} becomes {after}", other)
 
@@ -287,6 +280,57 @@ def _duplicates(subject: _Subject) -> Iterator[Suspicion]:
         yield Suspicion("aggregation.distinct", evidence, other)
 
 
+def _hollow(subject: _Subject) -> Iterator[Suspicion]:
+    """Is there one row that holds nothing: a count of 0, an aggregate of nothing?"""
+    rows, last = subject.result.rows, subject.last
+    if len(rows) != 1 or last is None or not any(_aggregates(i.expression) for i in last.items):
+        return
+    if all(value in (None, 0, [], ()) and value is not False for value in rows[0]):
+        texts = any(True for _ in _walk(subject.query, ast.StringLiteral))
+        code = "entity.literal" if texts else "pattern.topology"
+        yield Suspicion(code, f"nothing was found to aggregate: {display(list(rows[0]))}")
+
+
+def _null_columns(subject: _Subject) -> Iterator[Suspicion]:
+    """Is a column null in every row?"""
+    rows = subject.result.rows
+    for place, column in enumerate(subject.result.columns):
+        if all(row[place] is None for row in rows):
+            yield Suspicion("schema.property", f"{column} is null in all {len(rows)} rows")
+
+
+def _finer_group(subject: _Subject) -> Iterator[Suspicion]:
+    """Is there more than one row for what the question wants one row each of?"""
+    last, rows = subject.last, subject.result.rows
+    match = _ONE_EACH.search(subject.question)
+    if last is None or match is None or len(rows) > ROWS:
+        return
+    if len(_ONE_EACH.findall(subject.question)) > 1 or _MORE_KEYS.match(
+        subject.question, match.end()
+    ):
+        return
+    wanted = set(word_parts(match[1]))
+    whole = _grouped_items(subject)
+    for place, item in enumerate(last.items[: len(rows[0])]):
+        text = subject.text[slice(*item.expression.span)]
+        if not wanted & set(word_parts(f"{text} {item.column}")) or not whole:
+            continue
+        values = {display(row[place], 1_000_000) for row in rows}
+        if len(values) < len(rows):
+            evidence = f"{len(rows)} rows for {len(values)} of {item.column}"
+            yield Suspicion("aggregation.grouping", evidence)
+            return
+
+
+def _grouped_items(subject: _Subject) -> bool:
+    """Whether the query makes groups: an aggregate stands beside a key."""
+    return any(
+        any(marks) and not all(marks)
+        for projection in _walk(subject.query, ast.Projection)
+        if (marks := [_aggregates(item.expression) for item in projection.items])
+    )
+
+
 # ---------------------------------------------------------------- helpers
 
 
@@ -391,7 +435,10 @@ def _not_null(subject: _Subject, key: ast.Expression) -> str | None:
 
 
 def _first_difference(a: Result, b: Result) -> tuple[str, str]:
-    for one, other in zip(a.rows, b.rows, strict=False):
-        if one != other:
-            return display(list(one)), display(list(other))
+    """The first row that only the one has, and one that only the other has."""
+    mine, theirs = ([display(list(row), 1_000) for row in one.rows] for one in (a, b))
+    only = [row for row in mine if row not in set(theirs)]
+    other = [row for row in theirs if row not in set(mine)]
+    if only and other:
+        return only[0], other[0]
     return f"{len(a.rows)} rows", f"{len(b.rows)} rows"
