@@ -204,7 +204,7 @@ class FixOwners(OnTree):
                 bracket = query.text.find("[", *pattern.span) if pattern is not None else -1
                 if bracket < 0:
                     continue
-                name = given[id(owner)] = _unused(query, "rel")
+                name = given[id(owner)] = unused(query, "rel")
                 edits.append(Edit(bracket + 1, bracket + 1, name))
             edits.append(Edit(*node.subject.span, name))
             note = f"{node.key.name} is not of {_named(entity)} but of {_named(owner)}"
@@ -227,8 +227,9 @@ class FixOwners(OnTree):
         return any(known[owner].property(key) is not None for owner in owners)
 
 
-def _unused(query: ast.Query, wanted: str) -> str:
-    taken = {node.name for node in query.walk() if isinstance(node, ast.Variable)}
+def unused(query: ast.Query, wanted: str, also: Collection[str] = ()) -> str:
+    """A name that no variable of the query has, nor any of ``also``: the wanted one, or numbered."""
+    taken = {node.name for node in query.walk() if isinstance(node, ast.Variable)} | set(also)
     number = 2
     name = wanted
     while name in taken:
@@ -367,13 +368,13 @@ def apply_all(fixes: Sequence[Fix], text: str) -> tuple[str, list[tuple[str, str
 def declared(schema: Schema, types: Iterable[str], start: Entity, end: Entity) -> bool:
     """Whether an arrow of one of the types may lead from start to end, as far as labels say."""
     return any(
-        _fits(schema, p.start, start) and _fits(schema, p.end, end)
+        fits(schema, p.start, start) and fits(schema, p.end, end)
         for kind in types
         for p in schema.patterns_of(kind)
     )
 
 
-def _fits(schema: Schema, label: str, entity: Entity) -> bool:
+def fits(schema: Schema, label: str, entity: Entity) -> bool:
     """Whether a node with this label can be that entity."""
     return all(
         label in options or any(schema.together((label, one)) for one in options)
@@ -384,7 +385,7 @@ def _fits(schema: Schema, label: str, entity: Entity) -> bool:
 def _same_label(schema: Schema, kind: str, link: Link) -> bool:
     """Whether the type joins a label with itself, and both ends of the link may be that label."""
     return any(
-        p.start == p.end and _fits(schema, p.start, link.left) and _fits(schema, p.end, link.right)
+        p.start == p.end and fits(schema, p.start, link.left) and fits(schema, p.end, link.right)
         for p in schema.patterns_of(kind)
     )
 

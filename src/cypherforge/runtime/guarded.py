@@ -29,6 +29,7 @@ from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
 from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
 from cypherforge.runtime.loop import ExecutionLoop
+from cypherforge.runtime.path_fix import FixEndpoints, FixMissing
 from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.schema_grammar import schema_grammar
@@ -54,8 +55,10 @@ PARTS: dict[str, str] = {
     "rel_types": "FixRelTypes",
     "directions": "AlignDirections",
     "self_loops": "RedirectSelfLoops",
+    "endpoints": "hops hung where the schema has them",
     "scope": "names used out of their scope brought back",
     "owners": "properties read from the part of the pattern that has them",
+    "missing_hop": "what is read but never matched gets the one hop that has it",
     "literals": "literals written as they are stored",
     "loop": "the execution loop",
     "flip": "tier 1 of the loop: open arrows reversed",
@@ -277,10 +280,14 @@ def open_guarded(
     if "dialect" in on:
         fixes.append(RepairDialect(dialect_of(graph), schema.names()))
     fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
+    if "endpoints" in on:
+        fixes.append(FixEndpoints(schema))
     if "scope" in on:
         fixes.append(FixScope(schema))
     if "owners" in on:
         fixes.append(FixOwners(schema))
+    if "missing_hop" in on:
+        fixes.append(FixMissing(schema))
     if "literals" in on and index is not None:
         fixes.append(FixLiterals(schema, index))
     loop = None
