@@ -16,6 +16,7 @@ from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.files import digest
 from cypherforge.core.paths import cache_folder
 from cypherforge.cypher import CypherSyntaxError, parse
+from cypherforge.cypher.schema_check import check_schema
 from cypherforge.graph.base import Graph
 from cypherforge.graph.narrow import narrow
 from cypherforge.graph.render import render_schema
@@ -25,6 +26,7 @@ from cypherforge.llm.base import ChatModel, ChatRequest, Embedder
 from cypherforge.llm.specs import open_embedder
 from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
+from cypherforge.runtime.doubts import doubts
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
 from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
@@ -51,6 +53,7 @@ PARTS: dict[str, str] = {
     "paths": "the schema as paths with variables, properties of few values with these",
     "grammar": "drafts bound to the schema's grammar",
     "vote": "five drafts, grouped by result",
+    "doubts": "what speaks against a query taken from its votes",
     "dialect": "words of SQL and of older Cypher rewritten",
     "rel_types": "FixRelTypes",
     "directions": "AlignDirections",
@@ -297,6 +300,8 @@ def open_guarded(
     vote = Vote(seed=seed) if "vote" in on else None
     if vote is not None and index is not None:
         vote = replace(vote, trusted=partial(_believed, schema=schema, index=index))
+    if vote is not None and "doubts" in on:
+        vote = replace(vote, doubted=partial(doubts, schema=schema))
     checks = SilentChecks(graph, schema) if "checks" in on else None
     return Guarded(
         name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls, at_once
@@ -306,9 +311,10 @@ def open_guarded(
 def _believed(query: str, *, schema: Schema, index: ValueIndex) -> bool:
     """Whether nothing in a query speaks against its finding nothing."""
     try:
-        return stored_as_written(parse(query), schema, index)
+        tree = parse(query)
     except CypherSyntaxError:
         return False
+    return stored_as_written(tree, schema, index) and not check_schema(tree, schema)
 
 
 def _kept(bundle: Bundle | None) -> tuple[Rule, ...]:

@@ -42,9 +42,13 @@ class Attempt:
 
     @property
     def hollow(self) -> bool:
-        """Whether there is one row that holds nothing: a count of 0, a null, an empty list."""
+        """Whether the rows hold nothing: one of a 0, a null or an empty list; a column all null."""
         rows = self.result.rows if self.result else ()
-        return len(rows) == 1 and all(v in (None, 0, [], ()) and v is not False for v in rows[0])
+        if len(rows) == 1:
+            return all(v in (None, 0, [], ()) and v is not False for v in rows[0])
+        return bool(rows) and any(
+            all(v is None for v in column) for column in zip(*rows, strict=True)
+        )
 
     @property
     def rank(self) -> int:

@@ -1,8 +1,9 @@
 """The execution vote: several drafts, grouped by what they return; the largest group answers.
 
 One draft is greedy, the others are sampled. Groups with rows go before groups whose only row holds
-nothing (a count of 0), those before no rows, and a draft that fails has no vote. Among groups of one
-size the one that holds the earlier draft wins, so that the greedy one decides.
+nothing (a count of 0), those before no rows, and a draft that fails has no vote. What speaks against a query (:mod:`cypherforge.runtime.doubts`) is taken from its group's
+votes, a share of a vote a doubt. Among groups of one size the one that holds the earlier draft wins, so
+that the greedy one decides.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ DRAFTS = 5
 TEMPERATURE = 0.8
 #: Drafts asked for at first: if they agree on rows, the others could not change the answer.
 FIRST = 3
+#: Votes that a doubt takes from a group.
+DOUBT = 0.75
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Drafts that return the same; ``members`` are their numbers."""
+    """Drafts that return the same; ``members`` are their numbers, ``doubts`` the fewest of one."""
 
     attempt: Attempt
     members: tuple[int, ...]
+    doubts: int = 0
+
+    @property
+    def votes(self) -> float:
+        """Its drafts, less what speaks against it."""
+        return len(self.members) - DOUBT * self.doubts
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,8 @@ class Vote:
     all_sampled: bool = False
     #: Whether an empty result that all drafts but one share is to be believed.
     trusted: Callable[[str], bool] = lambda _: False
+    #: How many things speak against a query, given the question and the query.
+    doubted: Callable[[str, str], int] = lambda question, query: 0
 
     def run(self, session: Session, request: ChatRequest) -> Attempt | None:
         """The winner; None if no draft held a query. Stops early once the leader cannot be beaten."""
@@ -47,7 +58,7 @@ class Vote:
             for number, attempt in self.wave(session, request, begin, count):
                 if attempt is not None:
                     attempts.append((number, attempt))
-        groups = grouped(attempts)
+        groups = self.groups(session, attempts)
         if not groups:
             return None
         self.tell(session, groups)
@@ -72,12 +83,16 @@ class Vote:
             return None
         if asked == 0:
             return 0, min(FIRST, most)
-        groups = grouped(attempts)
+        groups = self.groups(session, attempts)
         if groups and groups[0].attempt.rank == 3:
-            second = len(groups[1].members) if len(groups) > 1 else 0
-            if len(groups[0].members) > second + (most - asked):
+            second = max(0.0, groups[1].votes) if len(groups) > 1 else 0.0
+            if groups[0].votes > second + (most - asked):
                 return None
         return asked, most - asked
+
+    def groups(self, session: Session, attempts: Sequence[tuple[int, Attempt]]) -> list[Group]:
+        """The attempts so far, grouped, the winner first."""
+        return grouped(attempts, lambda query: self.doubted(session.question, query))
 
     def wave(
         self, session: Session, request: ChatRequest, begin: int, count: int
@@ -116,7 +131,7 @@ class Vote:
         """Trace how many drafts stand for which result."""
         shown = [
             f"{len(group.members)} of {sum(len(g.members) for g in groups)}: "
-            f"{group.attempt.error or _rows(group.attempt)}"
+            f"{group.attempt.error or _rows(group.attempt)}{_against(group)}"
             for group in groups
         ]
         session.trace.add(
@@ -124,17 +139,27 @@ class Vote:
         )
 
 
-def grouped(attempts: Sequence[tuple[int, Attempt]]) -> list[Group]:
-    """The attempts grouped by result, the winner first. Failed ones stay alone, at the end."""
+def grouped(
+    attempts: Sequence[tuple[int, Attempt]], doubted: Callable[[str], int] = lambda _: 0
+) -> list[Group]:
+    """The attempts grouped by result, the winner first. Failed ones stay alone, at the end.
+
+    The query that stands for a group is that of its least doubted draft.
+    """
     groups: list[Group] = []
     for number, attempt in attempts:
+        against = doubted(attempt.query) if attempt.result is not None else 0
         for place, group in enumerate(groups):
             if _agree(group.attempt, attempt):
-                groups[place] = Group(group.attempt, (*group.members, number))
+                members = (*group.members, number)
+                if against < group.doubts:
+                    groups[place] = Group(attempt, members, against)
+                else:
+                    groups[place] = Group(group.attempt, members, group.doubts)
                 break
         else:
-            groups.append(Group(attempt, (number,)))
-    return sorted(groups, key=lambda g: (-g.attempt.rank, -len(g.members), g.members[0]))
+            groups.append(Group(attempt, (number,), against))
+    return sorted(groups, key=lambda g: (-g.attempt.rank, -g.votes, g.members[0]))
 
 
 def _agree(a: Attempt, b: Attempt) -> bool:
@@ -148,3 +173,7 @@ def _agree(a: Attempt, b: Attempt) -> bool:
 def _rows(attempt: Attempt) -> str:
     count = len(attempt.result.rows) if attempt.result else 0
     return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def _against(group: Group) -> str:
+    return f", {group.doubts} doubtful" if group.doubts else ""
