@@ -15,6 +15,7 @@ from cypherforge.artifacts.bundle import Bundle
 from cypherforge.core.errors import InputError, UsageError
 from cypherforge.core.files import digest
 from cypherforge.core.paths import cache_folder
+from cypherforge.core.progress import Progress
 from cypherforge.cypher import CypherSyntaxError, parse
 from cypherforge.cypher.schema_check import check_schema
 from cypherforge.graph.base import Graph
@@ -39,6 +40,7 @@ from cypherforge.runtime.schema_prompt import prompt_schema
 from cypherforge.runtime.scope_fix import FixScope
 from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
 from cypherforge.runtime.silent import SilentChecks
+from cypherforge.runtime.target import fitting, target_exemplars
 from cypherforge.runtime.trace import Listener
 from cypherforge.runtime.vote import Vote
 from cypherforge.validators.gate import dialect_of
@@ -47,6 +49,7 @@ from cypherforge.validators.gate import dialect_of
 PARTS: dict[str, str] = {
     "rules": "the bundle's rules in the prompt",
     "exemplars": "three questions with their queries in the prompt",
+    "target": "exemplars synthesized from the graph where neither caller nor bundle has any of it",
     "shapes": "two skeletons in the prompt",
     "grounding": "stored values that the question names, in the prompt",
     "narrow": "the schema cut to the question where it is long",
@@ -251,10 +254,13 @@ def open_guarded(
     max_calls: int = CALLS,
     at_once: int = CALLS,
     embedder: Embedder | None = None,
+    progress: Progress | None = None,
 ) -> Guarded:
     """Open ``cypherguard``, ``vote`` or ``full`` without ``parts_off`` and with ``parts_on``.
 
-    ``exemplars`` (of the target graph, for instance) are taken instead of the bundle's. ``at_once``
+    ``exemplars`` (of the target graph, for instance) are taken instead of the bundle's; an empty
+    list leaves them out. Without them, and where the bundle has none of this graph, ``full`` makes
+    its own once (part ``target``), telling ``progress``. ``at_once``
     bounds the calls of one question that run at the same time: 1 where many questions run at once
     and the endpoint keeps what it read of a prompt in the place of its last call. Raises UsageError
     for an unknown part.
@@ -264,6 +270,9 @@ def open_guarded(
         raise UsageError(f"no part {unknown[0]!r}", hint=f"there are {', '.join(PARTS)}")
     on = (PROFILES[name] | set(parts_on)) - set(parts_off)
     loaded = Bundle.load(bundle) if isinstance(bundle, str | Path) else bundle
+    if exemplars is None and {"exemplars", "target"} <= on:
+        if loaded is None or not fitting(loaded, schema):
+            exemplars = target_exemplars(graph, schema, progress) or None
     needs_index = on & {"grounding", "literals", "paths"}
     index = shared_index(graph, schema) if needs_index else None
     prompter = Prompter(
