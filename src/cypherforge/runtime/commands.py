@@ -20,8 +20,10 @@ from cypherforge.graph.narrow import narrow
 from cypherforge.graph.sources import open_schema
 from cypherforge.graph.values import display
 from cypherforge.llm.specs import open_model
+from cypherforge.runtime.guarded import PROFILES
 from cypherforge.runtime.pipeline import Answer, Outcome, Pipeline
 from cypherforge.runtime.schema_grammar import HOPS, schema_grammar
+from cypherforge.runtime.sentence import with_sentence
 from cypherforge.runtime.strategies import open_strategy
 from cypherforge.runtime.trace import Listener, Step
 
@@ -57,6 +59,12 @@ def ask_command(
         list[str] | None,
         typer.Option("--without", help="A part that the strategy leaves out; may be repeated."),
     ] = None,
+    answer_sentence: Annotated[
+        bool,
+        typer.Option(
+            "--answer", help="Also say the answer in one sentence that cites rows: one more call."
+        ),
+    ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step, on stderr.")] = False,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows to show.")] = SHOWN_ROWS,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds a query may take.")] = 15.0,
@@ -82,8 +90,12 @@ def ask_command(
             answer = pipeline.ask(question, listener=listener)
         else:
             options: dict[str, Any] = {"parts_off": without} if without else {}
+            if strategy in PROFILES:
+                options["progress"] = progress
             way = open_strategy(strategy, graph=opened, model=backbone, bundle=bundle, **options)
             answer = way.answer(question, listener=listener)
+    if answer_sentence:
+        answer = with_sentence(answer, question, backbone, listener=listener)
     if json:
         echo_json(answer.to_json())
     else:
@@ -144,6 +156,9 @@ def _print(answer: Answer, limit: int) -> None:
         if answer.cypher:
             echo(answer.cypher)
         return
+    if answer.sentence:
+        echo(answer.sentence)
+        echo()
     shown = answer.rows[:limit]
     echo(format_table(answer.columns, [[display(value) for value in row] for row in shown]))
     echo()

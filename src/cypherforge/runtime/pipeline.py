@@ -48,6 +48,7 @@ class Answer:
     ``outcome``: answered (rows), empty (ran, no row), unanswerable, refused (a write, cost,
     policy), failed. ``reason`` says why where it is not answered. ``trace`` holds every step.
     ``warnings`` say what may be wrong with rows that came, with what the database shows.
+    ``sentence`` is empty unless it was asked for (:mod:`cypherforge.runtime.sentence`).
     """
 
     outcome: Outcome
@@ -58,6 +59,7 @@ class Answer:
     reason: str = ""
     truncated: bool = False
     warnings: tuple[str, ...] = ()
+    sentence: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The answer as a JSON object."""
@@ -70,6 +72,7 @@ class Answer:
             "reason": self.reason,
             "truncated": self.truncated,
             "warnings": list(self.warnings),
+            "sentence": self.sentence,
         }
 
 

@@ -22,7 +22,8 @@ _NUMBER = re.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
 #: Numbers, dates and times: no letter but those of time zones.
 _TIME = re.compile(r"[\d\s:.,/+TZ-]*(?:UTC|GMT)?\s*$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_WORDS = {
+#: Numbers that words say.
+NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
         "zero one two three four five six seven eight nine ten eleven twelve".split()
@@ -139,7 +140,7 @@ def read_question(text: str) -> Question:
         if parts:
             places.append((item.start, parts[0]))
     said = re.findall(r"[a-z]+", text.lower())
-    implied = {str(_WORDS[w]) for w in said if w in _WORDS}
+    implied = {str(NUMBER_WORDS[w]) for w in said if w in NUMBER_WORDS}
     implied |= {str(_MONTHS[w]) for w in said if w in _MONTHS}
     return Question(
         text,
