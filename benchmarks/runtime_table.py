@@ -1,6 +1,7 @@
 """What each part of the runtime adds: execution accuracy of arms over the Mind-the-Query graphs.
 
     python benchmarks/runtime_table.py --model NAME@URL --graphs er,covid --n 10 --arms zero-shot,full
+    python benchmarks/runtime_table.py --rows FILE [--rows FILE ...]
 
 An arm is a strategy, with parts left out (``full-loop-vote``) or added (``cypherguard+dialect``), and
 after ``@`` the exemplars it is shown: ``none``, ``bundle``, ``pairs`` (synthesized from the graph:
@@ -10,7 +11,8 @@ form without literals is not the question's own). The questions are those that
 share drafts and a run that is started again asks only for what is missing.
 
 Rows go to ``--out`` (JSON Lines: id, arm, outcome, score, calls, tokens, seconds, query). Neither
-questions nor golds are written.
+questions nor golds are written. ``--rows`` prints the Markdown table of such files: execution
+accuracy with its 95 % interval, and what each arm gains over zero-shot on the questions both have.
 """
 
 from __future__ import annotations
@@ -77,7 +79,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", required=True, help="NAME@URL, openai:NAME ...")
+    parser.add_argument("--rows", action="append", type=Path, default=[], help="print their table")
+    parser.add_argument("--model", help="NAME@URL, openai:NAME ...")
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="commas between them")
     parser.add_argument("--graph", action="append", default=[], metavar="NAME=SPEC")
@@ -89,6 +92,11 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=4, help="questions at once")
     parser.add_argument("--out", type=Path, help="rows, JSON Lines")
     options = parser.parse_args()
+    if options.rows:
+        print(markdown([row for path in options.rows for _, row in read_jsonl(path)]))
+        return 0
+    if options.model is None:
+        parser.error("--model is missing")
     specs = dict(given.split("=", 1) for given in options.graph)
     model = open_model(options.model, cache=answers_folder(), timeout=900.0)
     arms = [Arm.parse(text) for text in options.arms.split(",")]
@@ -244,6 +252,53 @@ def shape(cypher: str) -> str:
         except CypherSyntaxError:
             _shapes[cypher] = cypher
     return _shapes[cypher]
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of all arms, a line a graph and arm, the newest row of a question counting."""
+    newest = {(row["arm"], row["graph"], row["id"]): row for row in rows}
+    base = {key[1:]: row["ex"] for key, row in newest.items() if key[0] == "zero-shot"}
+    lines = [
+        "| graph | arm | questions | EX | 95 % interval | against zero-shot, points | won | lost "
+        "| no rows, failed | calls | tokens written | seconds |",
+        "| --- | --- | ---: | ---: | --- | --- | ---: | ---: | --- | ---: | ---: | ---: |",
+    ]
+    graphs = [*dict.fromkeys(key[1] for key in newest), ""]
+    for graph in graphs:
+        for arm in dict.fromkeys(key[0] for key in newest):
+            chosen = [
+                r for key, r in newest.items() if key[0] == arm and key[1] in (graph or key[1])
+            ]
+            if not chosen or (not graph and len({r["graph"] for r in chosen}) < 2):
+                continue
+            lines.append(line(graph or "all", arm, chosen, base))
+    return "\n".join(lines)
+
+
+def line(
+    graph: str, arm: str, rows: Sequence[dict[str, Any]], base: dict[tuple[str, str], float]
+) -> str:
+    """One line of the Markdown table."""
+    interval = mean_interval([row["ex"] for row in rows])
+    pairs = [
+        (row["ex"], base[row["graph"], row["id"]])
+        for row in rows
+        if (row["graph"], row["id"]) in base
+    ]
+    gain = ""
+    if pairs and arm != "zero-shot":
+        found = mean_interval([a - b for a, b in pairs])
+        gain = f"{100 * found.value:+.0f} [{100 * found.low:+.0f}, {100 * found.high:+.0f}]"
+    won, lost = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    empty, failed = (sum(r["outcome"] == kind for r in rows) for kind in ("empty", "failed"))
+    calls, tokens, seconds = (
+        sum(r[key] for r in rows) / len(rows) for key in ("calls", "tokens", "seconds")
+    )
+    return (
+        f"| {graph} | {arm} | {len(rows)} | {100 * interval.value:.0f} "
+        f"| {100 * interval.low:.0f}..{100 * interval.high:.0f} | {gain} | {won} | {lost} "
+        f"| {empty}, {failed} | {calls:.1f} | {tokens:.0f} | {seconds:.0f} |"
+    )
 
 
 def show(graph: str, arm: str, rows: Sequence[dict[str, Any]]) -> None:
