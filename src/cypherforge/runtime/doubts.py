@@ -19,21 +19,16 @@ from cypherforge.cypher.schema_check import check_schema
 from cypherforge.graph.narrow import word_parts
 from cypherforge.graph.schema import Label, RelType, Schema
 from cypherforge.graph.value_text import squeeze
-from cypherforge.runtime.question import Question, digits, read_question, said
-
-_COUNTED = re.compile(
-    r"\b(how many|(?:the|total|and|with|distinct|unique) number of)\b", re.IGNORECASE
+from cypherforge.runtime.question import (
+    ASKS,
+    Question,
+    asked_for,
+    digits,
+    read_question,
+    said,
 )
-_AVERAGE = re.compile(r"\b(average|mean)\b", re.IGNORECASE)
+
 _AVERAGED = re.compile(r"\b(averag\w*|mean|typical\w*|ratio|rate|per|on average)\b", re.IGNORECASE)
-_MOST = re.compile(r"\b(most|highest|largest|biggest|greatest|maximum|top|longest|latest|newest)\b",
-                   re.IGNORECASE)  # fmt: skip
-_LEAST = re.compile(r"\b(least|lowest|smallest|fewest|minimum|shortest|earliest)\b", re.IGNORECASE)
-_SHARE = re.compile(r"\b(percent\w*|proportion|ratio)\b|%", re.IGNORECASE)
-_EACH = re.compile(r"\b(?:for each|for every|per|by each|of each|in each|each)\b", re.IGNORECASE)
-_DISTINCT = re.compile(r"\b(distinct|unique|different)\b", re.IGNORECASE)
-_AT_LEAST_MOST = re.compile(r"\bat (least|most)\b|\bmost recent\w*\b|\bno (more|less)\b",
-                            re.IGNORECASE)  # fmt: skip
 _COMPARING = ("=", "<>", "<", "<=", ">", ">=", "IN", "CONTAINS", "STARTS WITH", "ENDS WITH", "=~")
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 #: What a comparison may be, whose number is the question's: ``more than 5`` is ``> 5``.
@@ -322,21 +317,17 @@ def _negation(pair: Pair) -> Iterator[Suspicion]:
 
 def _aggregate(pair: Pair) -> Iterator[Suspicion]:
     """An aggregate that is asked for and not computed, or computed and not asked for."""
-    calls, question = pair.calls(), pair.question
+    calls, asked = pair.calls(), asked_for(pair.question)
     numeric = calls & (AGGREGATES | {"size", "length", "reduce"})
-    if question.has(_COUNTED) and not numeric and not _reads_number(pair):
+    if "count" in asked and not numeric and not _reads_number(pair):
         yield Suspicion("aggregation.function", "the question asks how many, nothing is counted")
     divides = any(node.op == "/" for node in pair.nodes(ast.Binary))
-    if (
-        question.has(_AVERAGE)
-        and not calls & {"avg", "percentilecont", "percentiledisc"}
-        and not divides
-        and not _stored(pair, _AVERAGE)
-    ):
+    averages = calls & {"avg", "percentilecont", "percentiledisc"}
+    if "average" in asked and not averages and not divides and not _stored(pair, "average"):
         yield Suspicion("aggregation.function", "the question asks for an average, none is made")
-    if "avg" in calls and not question.has(_AVERAGED):
+    if "avg" in calls and not pair.question.has(_AVERAGED):
         yield Suspicion("aggregation.function", "an average is made that nobody asked for")
-    if question.has(_SHARE) and not divides and not _stored(pair, _SHARE):
+    if "share" in asked and not divides and not _stored(pair, "share"):
         yield Suspicion("aggregation.function", "the question asks for a share, nothing is divided")
 
 
@@ -361,8 +352,9 @@ def _reads_number(pair: Pair) -> bool:
     return False
 
 
-def _stored(pair: Pair, pattern: re.Pattern[str]) -> bool:
-    """Whether a property that the query reads has such a word in its name."""
+def _stored(pair: Pair, asked: str) -> bool:
+    """Whether a property that the query reads has a word in its name by which something is asked."""
+    pattern = ASKS[asked]
     return any(
         pattern.search(" ".join(word_parts(node.key.name))) or pattern.search(node.key.name)
         for node in pair.nodes(ast.PropertyAccess)
@@ -371,9 +363,9 @@ def _stored(pair: Pair, pattern: re.Pattern[str]) -> bool:
 
 def _superlative(pair: Pair) -> Iterator[Suspicion]:
     """``highest`` without an order or an extreme, or with the order turned round."""
-    text = _AT_LEAST_MOST.sub(" ", pair.question.plain)
-    most, least = _MOST.search(text) is not None, _LEAST.search(text) is not None
-    if most == least:
+    asked = asked_for(pair.question)
+    most = "most" in asked
+    if most == ("least" in asked):
         return
     calls = pair.calls()
     orders = list(pair.sorted_by())
@@ -399,7 +391,7 @@ def _subquery(pair: Pair) -> bool:
 
 def _ungrouped(pair: Pair) -> Iterator[Suspicion]:
     """``for each X`` and one aggregate over everything."""
-    if not pair.question.has(_EACH):
+    if "each" not in asked_for(pair.question):
         return
     grouped = aggregated = False
     for projection in pair.nodes(ast.With, ast.Return):
@@ -412,7 +404,7 @@ def _ungrouped(pair: Pair) -> Iterator[Suspicion]:
 
 def _undistinct(pair: Pair) -> Iterator[Suspicion]:
     """``distinct`` in the question, and over a join neither DISTINCT nor a group."""
-    if not pair.question.has(_DISTINCT) or not pair.bindings.links:
+    if "distinct" not in asked_for(pair.question) or not pair.bindings.links:
         return
     for node in pair.query.walk():
         if isinstance(node, ast.With | ast.Return) and (

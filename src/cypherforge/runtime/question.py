@@ -62,6 +62,23 @@ _NEGATION = re.compile(
     r"|didn't|isn't|aren't|wasn't|weren't|haven't|hasn't|lack(?:s|ing)?)\b",
     re.IGNORECASE,
 )
+#: What a question asks a query to do, by the words that say so.
+ASKS: dict[str, re.Pattern[str]] = {
+    name: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for name, words in {
+        "count": "how many|(?:the|total|and|with|distinct|unique) number of",
+        "average": "average|mean",
+        "sum": "total|sum|combined",
+        "share": "percent\\w*|proportion|ratio",
+        "most": "most|highest|largest|biggest|greatest|maximum|top|longest|latest|newest",
+        "least": "least|lowest|smallest|fewest|minimum|shortest|earliest",
+        "each": "for each|for every|per|by each|of each|in each|each",
+        "distinct": "distinct|unique|different",
+    }.items()
+}
+#: Where these words are no superlative.
+_AT_LEAST = re.compile(r"\bat (?:least|most)\b|\bmost recent\w*\b|\bno (?:more|less)\b",
+                       re.IGNORECASE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +184,17 @@ def _compared(text: str, plain: str, places: Sequence[tuple[int, str]]) -> list[
             result = [c for c in result if c.number != number]
             result.append(Compared(number, "least" if more else "most"))
     return result
+
+
+def asked_for(question: Question) -> frozenset[str]:
+    """The operations that a question asks for: names of :data:`ASKS`, ``compare`` and ``not``."""
+    text = _AT_LEAST.sub(" ", question.plain)
+    found = {name for name, pattern in ASKS.items() if pattern.search(text)}
+    if question.compared:
+        found.add("compare")
+    if question.negated:
+        found.add("not")
+    return frozenset(found)
 
 
 def said(words: Sequence[str], name: str) -> bool:
