@@ -6,7 +6,7 @@ Every part can be left out by its name (``parts_off``), so that each can be meas
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,8 @@ from cypherforge.llm.base import ChatModel, ChatRequest, Embedder
 from cypherforge.llm.specs import open_embedder
 from cypherforge.rules.model import Rule
 from cypherforge.rules.select import applicable
+from cypherforge.runtime.abstract import AbstractStore
+from cypherforge.runtime.decompose import decompose
 from cypherforge.runtime.doubts import doubts
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
@@ -42,6 +44,7 @@ from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
 from cypherforge.runtime.silent import SilentChecks
 from cypherforge.runtime.target import fitting, target_exemplars
 from cypherforge.runtime.trace import Listener
+from cypherforge.runtime.type_fix import FixTypes, FixUnits
 from cypherforge.runtime.vote import Vote
 from cypherforge.validators.gate import dialect_of
 
@@ -50,11 +53,13 @@ PARTS: dict[str, str] = {
     "rules": "the bundle's rules in the prompt",
     "exemplars": "three questions with their queries in the prompt",
     "target": "exemplars synthesized from the graph where neither caller nor bundle has any of it",
+    "abstract": "two exemplars of the bundle's other graphs, their names made abstract",
     "shapes": "two skeletons in the prompt",
     "grounding": "stored values that the question names, in the prompt",
     "narrow": "the schema cut to the question where it is long",
     "paths": "the schema as paths with variables, properties of few values with these",
     "grammar": "drafts bound to the schema's grammar",
+    "decompose": "the parts of a many-part question drafted first",
     "vote": "five drafts, grouped by result",
     "doubts": "what speaks against a query taken from its votes",
     "dialect": "words of SQL and of older Cypher rewritten",
@@ -65,6 +70,8 @@ PARTS: dict[str, str] = {
     "scope": "names used out of their scope brought back",
     "owners": "properties read from the part of the pattern that has them",
     "missing_hop": "what is read but never matched gets the one hop that has it",
+    "types": "literals written as the type of their property is compared",
+    "units": "durations read in the unit that the question asks for",
     "literals": "literals written as they are stored",
     "loop": "the execution loop",
     "flip": "tier 1 of the loop: open arrows reversed",
@@ -78,11 +85,12 @@ PROFILES: dict[str, frozenset[str]] = {
         + ["notes"]
     ),
     "vote": frozenset(["grammar", "vote", "dialect", "rel_types", "directions", "self_loops"]),
-    "full": frozenset(PARTS) - {"shapes"},
+    "full": frozenset(PARTS) - {"shapes", "abstract", "decompose"},
 }
 #: A schema of at most so many tokens is shown whole: what many questions share is read once.
 WHOLE_SCHEMA = 900
 SHAPES = 2
+ABSTRACT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +102,7 @@ class Prompter:
     bundle: Bundle | None = None
     store: ExemplarStore | None = None
     index: ValueIndex | None = None
+    abstract: AbstractStore | None = None
     shapes: bool = False
     narrowed: bool = False
     values: ValueIndex | None = None
@@ -101,9 +110,14 @@ class Prompter:
     lowered: bool = False
     _grammars: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
-    def request(self, session: Session) -> ChatRequest:
-        """The request for one question; what it shows is told in the trace."""
-        question = session.question
+    def request(
+        self, session: Session, question: str = "", further: Sequence[Exemplar] = ()
+    ) -> ChatRequest:
+        """The request for one question (the session's); what it shows is told in the trace.
+
+        ``further`` exemplars stand after the chosen ones, next to the question.
+        """
+        question = question or session.question
         notes: list[str] = []
         if self.index is not None:
             notes = question_notes(question, self.index, self.schema)
@@ -113,6 +127,8 @@ class Prompter:
             text += "\n".join(notes)
         rules = applicable(list(self.rules), self.schema, question)
         exemplars = self.store.choose(question) if self.store is not None else []
+        others = self.abstract.choose(question, ABSTRACT) if self.abstract is not None else []
+        exemplars = [*others, *exemplars, *further]
         shapes: list[str] = []
         if self.shapes and self.bundle is not None:
             bank = self.bundle.shapes
@@ -178,6 +194,9 @@ class Guarded:
     checks: SilentChecks | None = None
     max_calls: int = CALLS
     at_once: int = CALLS
+    decomposes: bool = False
+    #: Fixes that need the question.
+    asked: tuple[Callable[[str], Fix], ...] = ()
 
     def answer(self, question: str, *, listener: Listener | None = None) -> Answer:
         """Answer one question; ``listener`` sees each step. Raises only the environment's faults."""
@@ -187,21 +206,28 @@ class Guarded:
             question,
             self.model,
             self.graph,
-            self.fixes,
+            (*self.fixes, *(make(question) for make in self.asked)),
             self.max_calls,
             listener,
             self.at_once,
         )
-        request = self.prompter.request(session)
+        parts = None
+        if self.decomposes:
+            parts = decompose(session, partial(self.prompter.request, session))
+        request = self.prompter.request(session, further=parts.exemplars() if parts else ())
+        reason = "no draft held a query"
         if self.vote is not None:
             held = self.vote.run(session, request)
-            if held is None:
-                return session.answer(None, "no draft held a query")
         else:
             drafted = session.draft(request, "draft")
-            if drafted.query is None:
-                return session.answer(None, f"no query in the answer: {drafted.reason}")
-            held = session.run(session.fix(drafted.query), drafted.parameters)
+            held = None
+            if drafted.query is not None:
+                held = session.run(session.fix(drafted.query), drafted.parameters)
+            reason = f"no query in the answer: {drafted.reason}"
+        if parts is not None:
+            held = parts.better(session, held)
+        if held is None:
+            return session.answer(None, reason)
         if self.loop is not None:
             held = self.loop.run(session, held)
         if self.checks is not None:
@@ -281,6 +307,7 @@ def open_guarded(
         bundle=loaded,
         store=_store(loaded, exemplars, embedder) if "exemplars" in on else None,
         index=index if "grounding" in on else None,
+        abstract=_abstract(loaded, schema, embedder) if "abstract" in on else None,
         shapes="shapes" in on,
         narrowed="narrow" in on,
         values=index if "paths" in on else None,
@@ -300,6 +327,8 @@ def open_guarded(
         fixes.append(FixOwners(schema))
     if "missing_hop" in on:
         fixes.append(FixMissing(schema))
+    if "types" in on:
+        fixes.append(FixTypes(schema))
     if "literals" in on and index is not None:
         fixes.append(FixLiterals(schema, index))
     loop = None
@@ -313,7 +342,18 @@ def open_guarded(
         vote = replace(vote, doubted=partial(doubts, schema=schema))
     checks = SilentChecks(graph, schema) if "checks" in on else None
     return Guarded(
-        name, graph, model, prompter, tuple(fixes), vote, loop, checks, max_calls, at_once
+        name,
+        graph,
+        model,
+        prompter,
+        tuple(fixes),
+        vote,
+        loop,
+        checks,
+        max_calls,
+        at_once,
+        "decompose" in on,
+        (partial(FixUnits, schema),) if "units" in on else (),
     )
 
 
@@ -341,6 +381,16 @@ def _store(
         opened = embedder or open_embedder(bundle.embedder)
         return ExemplarStore(pairs, bundle.embeddings, opened)
     return None
+
+
+def _abstract(
+    bundle: Bundle | None, schema: Schema, embedder: Embedder | None
+) -> AbstractStore | None:
+    """The bundle's exemplars made abstract, unless they are of this graph."""
+    if bundle is None or not bundle.exemplars or fitting(bundle, schema):
+        return None
+    pairs = [Exemplar(e.question, e.cypher) for e in bundle.exemplars]
+    return AbstractStore.of(pairs, schema, embedder or open_embedder(bundle.embedder))
 
 
 _indexes: dict[str, ValueIndex] = {}

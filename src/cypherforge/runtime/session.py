@@ -60,7 +60,10 @@ class Attempt:
 
 @dataclass(slots=True)
 class Session:
-    """The state of one question. Counts model calls, executions and probes of the database."""
+    """The state of one question. Counts model calls, executions and probes of the database.
+
+    ``before`` are the calls that were spent before the drafts of the whole question.
+    """
 
     question: str
     model: ChatModel
@@ -70,6 +73,7 @@ class Session:
     at_once: int = CALLS
     trace: Trace = field(default_factory=Trace)
     calls: int = 0
+    before: int = 0
     executions: int = 0
     probes: int = 0
     warnings: list[str] = field(default_factory=list)

@@ -77,8 +77,8 @@ class Vote:
         self, session: Session, attempts: Sequence[tuple[int, Attempt]]
     ) -> tuple[int, int] | None:
         """Number of the next draft and how many to draw; None when the vote is decided."""
-        asked = session.calls
-        most = min(self.drafts, session.max_calls)
+        asked = session.calls - session.before
+        most = min(self.drafts, session.max_calls - session.before)
         if asked >= most:
             return None
         if asked == 0:
