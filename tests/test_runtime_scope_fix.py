@@ -6,7 +6,7 @@ import pytest
 
 from cypherforge.cypher import analyse, parse
 from cypherforge.graph.schema import Schema
-from cypherforge.runtime.scope_fix import FixScope
+from cypherforge.runtime.scope_fix import FixAliases, FixScope
 
 SCHEMA = Schema.parse(
     """
@@ -81,3 +81,29 @@ def test_names_come_back_into_scope(draft: str, fixed: str) -> None:
 )
 def test_what_is_not_settled_stays(draft: str) -> None:
     assert FixScope(SCHEMA).apply(draft).text == draft
+
+
+@pytest.mark.parametrize(
+    ("draft", "fixed"),
+    [
+        (
+            "MATCH (u:User) WITH u.state, count(u) AS users RETURN u.state, users",
+            "MATCH (u:User) WITH u.state AS state, count(u) AS users RETURN state, users",
+        ),
+        (
+            "MATCH (u:User) WITH u.state, count(DISTINCT u.name) RETURN u.state",
+            "MATCH (u:User) WITH u.state AS state, count(DISTINCT u.name) AS countName RETURN state",
+        ),
+        (
+            "MATCH (state:User) WITH state, state.state WHERE state.name = 'Ann' RETURN 1 AS one",
+            "MATCH (state:User) WITH state, state.state AS state2 WHERE state.name = 'Ann' "
+            "RETURN 1 AS one",
+        ),
+        (
+            "MATCH (u:User) WITH u, u.state AS s RETURN s, u.name",
+            "MATCH (u:User) WITH u, u.state AS s RETURN s, u.name",
+        ),
+    ],
+)
+def test_what_with_carries_on_gets_a_name(draft: str, fixed: str) -> None:
+    assert FixScope(SCHEMA).apply(FixAliases().apply(draft).text).text == fixed

@@ -39,7 +39,7 @@ from cypherforge.runtime.pipeline import Answer
 from cypherforge.runtime.prompts import Exemplar, draft_request
 from cypherforge.runtime.schema_grammar import schema_grammar
 from cypherforge.runtime.schema_prompt import prompt_schema
-from cypherforge.runtime.scope_fix import FixScope
+from cypherforge.runtime.scope_fix import FixAliases, FixScope
 from cypherforge.runtime.session import CALLS, Attempt, Session, open_session
 from cypherforge.runtime.silent import SilentChecks
 from cypherforge.runtime.target import fitting, target_exemplars
@@ -67,6 +67,7 @@ PARTS: dict[str, str] = {
     "directions": "AlignDirections",
     "self_loops": "RedirectSelfLoops",
     "endpoints": "hops hung where the schema has them",
+    "aliases": "what WITH carries on gets a name",
     "scope": "names used out of their scope brought back",
     "owners": "properties read from the part of the pattern that has them",
     "missing_hop": "what is read but never matched gets the one hop that has it",
@@ -321,6 +322,8 @@ def open_guarded(
     fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
     if "endpoints" in on:
         fixes.append(FixEndpoints(schema))
+    if "aliases" in on:
+        fixes.append(FixAliases())
     if "scope" in on:
         fixes.append(FixScope(schema))
     if "owners" in on:

@@ -16,10 +16,44 @@ from cypherforge.cypher.edits import Edit
 from cypherforge.cypher.names import quote_name
 from cypherforge.cypher.rewrite import add_item
 from cypherforge.graph.schema import Schema
-from cypherforge.runtime.fixes import OnTree
+from cypherforge.runtime.fixes import OnTree, unused
 from cypherforge.runtime.schema_grammar import variable_names
 
 _ANY = ("n", "r", "rel", "node")
+
+
+@dataclass(frozen=True)
+class FixAliases(OnTree):
+    """Names for what WITH carries on without one: ``WITH u.state`` becomes ``WITH u.state AS state``.
+
+    What is read behind it by the old words is brought to the name by :class:`FixScope`.
+    """
+
+    name = "aliases"
+
+    def changes(self, query: ast.Query) -> Iterator[tuple[list[Edit], str]]:
+        """See ``OnTree.changes``."""
+        given: set[str] = set()
+        for clause in query.walk():
+            if not isinstance(clause, ast.With):
+                continue
+            for item in clause.items:
+                if item.alias is not None or isinstance(item.expression, ast.Variable):
+                    continue
+                alias = unused(query, _called(item.expression), given)
+                given.add(alias)
+                end = item.expression.span[1]
+                yield [Edit(end, end, f" AS {quote_name(alias)}")], f"WITH needs a name: {alias}"
+
+
+def _called(expression: ast.Expression) -> str:
+    """A name for an expression: its property's, after its function's."""
+    if isinstance(expression, ast.PropertyAccess):
+        return expression.key.name
+    if isinstance(expression, ast.FunctionCall):
+        inner = _called(expression.args[0]) if expression.args else ""
+        return f"{expression.lower_name}{inner[:1].upper()}{inner[1:]}"
+    return expression.name if isinstance(expression, ast.Variable) else "value"
 
 
 @dataclass(frozen=True)
