@@ -18,6 +18,7 @@ from cypherforge.core.errors import (
 from cypherforge.core.files import digest, dumps
 from cypherforge.cypher import CypherSyntaxError, ast, parse
 from cypherforge.diagnosis import diagnose
+from cypherforge.diagnosis.model import Edition
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
@@ -32,6 +33,10 @@ Outcome = Literal["correct", "error", "empty", "different"]
 
 # CypherGuard, section 3.2: each failure carries up to three sample rows of both results.
 SAMPLE_ROWS = 3
+
+# The answers recorded for the example belong to this edition's codes, which decide what rules there
+# are and on which questions each is tried.
+EDITION: Edition = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +207,7 @@ class Bench:
                 schema=self.schema,
                 draft_result=result,
                 gold_result=gold_result,
+                edition=EDITION,
             )
         except EnvironmentFault:
             raise

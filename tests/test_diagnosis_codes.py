@@ -109,6 +109,11 @@ CASES = [
         "MATCH (m:Movie) WHERE m.year > 1990 RETURN toUpper(1) + m.title",
         "MATCH (m:Movie) WHERE m.year > 1990 RETURN toUpper('a') + m.title",
     ),
+    (
+        "syntax.dialect",
+        "MATCH (m:Movie) WHERE m.rating > 5 AND m.year BETWEEN 1990 AND 1999 RETURN m.title",
+        "MATCH (m:Movie) WHERE m.rating > 5 AND 1990 <= m.year <= 1999 RETURN m.title",
+    ),
     # ---- direction
     (
         "direction.reversed",
@@ -149,6 +154,17 @@ CASES = [
         "direction.chain",
         "MATCH (p:Person)<-[:DIRECTED]-(m:Movie), (m)-[:IN_GENRE]->(g:Genre) RETURN g.name",
         "MATCH (p:Person)-[:DIRECTED]->(m:Movie), (m)-[:IN_GENRE]->(g:Genre) RETURN g.name",
+    ),
+    # A hop that nobody asked for, told from the schema.
+    (
+        "direction.reversed",
+        "MATCH (g:Genre)-[:IN_GENRE]->(m:Movie) RETURN m.title",
+        "MATCH (m:Movie) RETURN m.title",
+    ),
+    (
+        "direction.chain",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)<-[:WON]-(a:Award) RETURN m.title",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN m.title",
     ),
     # ---- schema
     (
@@ -191,6 +207,28 @@ CASES = [
         "schema.endpoints",
         "MATCH (p:Person)-[:MADE_IN]->(c:Country) RETURN c.name",
         "MATCH (p:Person)-[:LIVES_IN]->(c:Country) RETURN c.name",
+    ),
+    (
+        "schema.endpoints",
+        "MATCH (p:Person)-[:ACTED_IN]->(g:Genre) RETURN g.name",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:IN_GENRE]->(g:Genre) RETURN g.name",
+    ),
+    # The arrow of a type that is never between these labels goes with the type.
+    (
+        "schema.endpoints",
+        "MATCH (m:Movie)-[:LIVES_IN]->(p:Person) RETURN p.name",
+        "MATCH (m:Movie)<-[:ACTED_IN]-(p:Person) RETURN p.name",
+    ),
+    # A hop that nobody asked for, told from the schema.
+    (
+        "schema.type",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:SHOT_IN]->(c:Country) RETURN m.title",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN m.title",
+    ),
+    (
+        "schema.endpoints",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:LIVES_IN]->(c:Country) RETURN m.title",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN m.title",
     ),
     # ---- entity
     (
@@ -241,8 +279,8 @@ CASES = [
     ),
     (
         "pattern.missing_hop",
-        "MATCH (p:Person)-[:ACTED_IN]->(g:Genre) RETURN g.name",
-        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:IN_GENRE]->(g:Genre) RETURN g.name",
+        "MATCH (p:Person)-[:LIVES_IN]->(c:Country) RETURN c.name",
+        "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:MADE_IN]->(c:Country) RETURN c.name",
     ),
     (
         "pattern.missing_hop",
@@ -338,6 +376,11 @@ CASES = [
         "MATCH (m:Movie) WITH min(m.year) AS y RETURN y",
         "MATCH (m:Movie) WITH max(m.year) AS y RETURN y",
     ),
+    (
+        "aggregation.function",
+        "MATCH (m:Movie)-[:MADE_IN]->(c:Country) RETURN c.name AS found",
+        "MATCH (m:Movie)-[:MADE_IN]->(c:Country) RETURN count(c.name) AS total",
+    ),
     # ---- filter
     (
         "filter.missing",
@@ -393,6 +436,21 @@ CASES = [
         "filter.null",
         "MATCH (p:Person) WHERE NOT p.name STARTS WITH 'A' RETURN p.name",
         "MATCH (p:Person) WHERE p.name STARTS WITH 'A' RETURN p.name",
+    ),
+    (
+        "filter.operator",
+        "MATCH (m:Movie {premiere: {date: '2020-01-31'}}) RETURN m.title",
+        "MATCH (m:Movie) WHERE m.premiere < date('2020-01-31') RETURN m.title",
+    ),
+    (
+        "filter.operator",
+        "MATCH (m:Movie {premiere: '2020-01-31'}) RETURN m.title",
+        "MATCH (m:Movie) WHERE m.premiere > date('2020-01-31') RETURN m.title",
+    ),
+    (
+        "filter.literal_type",
+        "MATCH (m:Movie {premiere: {date: '2020-01-31'}}) RETURN m.title",
+        "MATCH (m:Movie) WHERE m.premiere = date('2020-01-31') RETURN m.title",
     ),
     # ---- return
     ("return.item", "MATCH (p:Person) RETURN p", "MATCH (p:Person) RETURN p.name"),
@@ -483,6 +541,55 @@ def test_the_fault_is_named_and_its_repair_says_what_the_gold_says(
     assert fault.repair is not None
     assert differences(parse(fault.repair), parse(gold), SCHEMA) == []
     assert all(0 <= start < end <= len(draft) for start, end in fault.spans)
+
+
+HEAT = "MATCH (m:Movie {title: 'Heat'}) RETURN m.year"
+
+
+@pytest.mark.parametrize(
+    ("codes", "draft", "gold"),
+    [
+        (
+            ["entity.label", "pattern.extra_hop"],
+            "MATCH (m:Movie)-[:WON]->(a:Award {title: 'Heat'}) RETURN m.year",
+            HEAT,
+        ),
+        (
+            ["direction.reversed", "entity.label"],
+            "MATCH (a:Award {title: 'heat'})-[:WON]->(m:Movie) RETURN m.year",
+            HEAT,
+        ),
+        (
+            ["direction.reversed", "schema.property"],
+            "MATCH (g:Genre {title: 'Heat'})-[:IN_GENRE]->(m:Movie) RETURN m.year",
+            HEAT,
+        ),
+        (
+            ["aggregation.function", "return.unasked"],
+            "MATCH (m:Movie)-[:MADE_IN]->(c:Country) RETURN DISTINCT c.name",
+            "MATCH (m:Movie)-[:MADE_IN]->(c:Country) RETURN count(DISTINCT c.name)",
+        ),
+        (
+            ["return.item"],
+            "MATCH (m:Movie) RETURN max(m.premiere)",
+            "MATCH (m:Movie) RETURN max(m.premiere.year)",
+        ),
+    ],
+)
+def test_what_hangs_together_comes_in_the_order_of_repair(
+    codes: list[str], draft: str, gold: str
+) -> None:
+    faults = diagnose(draft, gold, schema=SCHEMA)
+    assert [fault.code for fault in faults] == codes
+    assert faults[-1].repair is not None
+    assert differences(parse(faults[-1].repair), parse(gold), SCHEMA) == []
+
+
+def test_the_first_edition_tells_faults_from_the_gold() -> None:
+    draft = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie)-[:SHOT_IN]->(c:Country) RETURN m.title"
+    gold = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN m.title"
+    (fault,) = diagnose(draft, gold, schema=SCHEMA, edition=1)
+    assert fault.code == "pattern.extra_hop"
 
 
 def test_every_code_but_the_runtime_one_has_two_cases() -> None:

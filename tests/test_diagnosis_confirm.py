@@ -7,6 +7,7 @@ import pytest
 
 from cypherforge.core.errors import QueryError, QueryRuntimeError, QuerySyntaxError
 from cypherforge.diagnosis import diagnose
+from cypherforge.diagnosis.confirm import Bench
 from cypherforge.graph.base import BaseGraph, Plan, Result
 from cypherforge.graph.connect import connect
 
@@ -225,3 +226,21 @@ def test_steps_that_aggregate_are_repaired_together() -> None:
     faults = diagnose(draft, gold, Told(answer))
     assert faults and all(f.confirmed for f in faults)
     assert faults[-1].repair == gold
+
+
+def test_a_draft_that_cannot_be_made_to_parse_says_what_cannot_be_told() -> None:
+    def answer(text: str) -> Result | QueryError:
+        return rows(1) if text.startswith("MATCH (g:A)") else QuerySyntaxError("no")
+
+    draft = "MATCH (a:A) WHERE a.x IN (MATCH (b:B) RETURN b.y) RETURN a.x"
+    fault, rest = diagnose(draft, "MATCH (g:A) RETURN g.x", Told(answer))
+    assert (fault.code, fault.repair) == ("syntax.parse", None)
+    assert rest.code == "unknown"
+    assert rest.reason.endswith("for syntax.parse has no repair that can be run")
+
+
+def test_a_text_is_run_and_compared_once() -> None:
+    graph = Told(lambda text: rows(1, 2))
+    bench = Bench("MATCH (a) RETURN a.x", graph, rows(2, 1), ordered=False)
+    assert [bench.right("MATCH (b) RETURN b.x") for _ in range(3)] == [True] * 3
+    assert graph.asked == ["MATCH (b) RETURN b.x"]

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity, Link
 from cypherforge.diagnosis.expressions import Canonical, Form
+from cypherforge.diagnosis.model import Edition
 from cypherforge.diagnosis.summary import Summary
 from cypherforge.graph.schema import Schema
 
@@ -34,7 +35,10 @@ class _Features:
 
 @dataclass(slots=True)
 class Alignment:
-    """The pairing: ``gold_of`` and ``draft_of`` by ``id`` of an entity, ``links`` pairs of links."""
+    """The pairing: ``gold_of`` and ``draft_of`` by ``id`` of an entity, ``links`` pairs of links.
+
+    ``edition`` goes with it to all that compare the two.
+    """
 
     draft: Summary
     gold: Summary
@@ -43,6 +47,7 @@ class Alignment:
     links: list[tuple[Link, Link]] = field(default_factory=list)
     draft_links: list[Link] = field(default_factory=list)
     gold_links: list[Link] = field(default_factory=list)
+    edition: Edition = 2
 
     def pair(self, draft: Entity, gold: Entity) -> None:
         """Say that two entities are the same thing."""
@@ -78,9 +83,11 @@ class Alignment:
         )
 
 
-def align(draft: Summary, gold: Summary, schema: Schema | None = None) -> Alignment:
+def align(
+    draft: Summary, gold: Summary, schema: Schema | None = None, edition: Edition = 2
+) -> Alignment:
     """Lay the draft's pattern graph over the gold's; a schema tells what bare nodes must be."""
-    found = Alignment(draft, gold)
+    found = Alignment(draft, gold, edition=edition)
     search = _Search(draft, gold, schema)
     for draft_index, gold_index in search.best():
         found.pair(draft.nodes[draft_index], gold.nodes[gold_index])

@@ -11,6 +11,7 @@ from cypherforge.diagnosis.align import Alignment, align
 from cypherforge.diagnosis.condition_faults import ConditionFaults
 from cypherforge.diagnosis.difference import Difference
 from cypherforge.diagnosis.expressions import Canonical, Form
+from cypherforge.diagnosis.model import Edition
 from cypherforge.diagnosis.output_faults import ColumnTest, OutputFaults
 from cypherforge.diagnosis.pattern_faults import PatternFaults
 from cypherforge.diagnosis.render import CannotRender, Renderer, tail_of
@@ -25,6 +26,7 @@ def differences(
     only_columns: ColumnTest | None = None,
     *,
     whole_tail: bool = False,
+    edition: Edition = 2,
 ) -> list[Difference] | str:
     """Return the differences, or in words why the two cannot be compared.
 
@@ -40,7 +42,9 @@ def differences(
         return [Difference("pattern.topology", (mine[0].single.span,), None, reason)]
     found: list[Difference] = []
     for a, b in zip(mine, theirs, strict=True):
-        found += _of_part(a, b, schema, only_columns if len(mine) == 1 else None, whole_tail)
+        found += _of_part(
+            a, b, schema, only_columns if len(mine) == 1 else None, whole_tail, edition
+        )
     return sorted(found, key=lambda d: d.rank)
 
 
@@ -50,13 +54,21 @@ def _of_part(
     schema: Schema | None,
     only_columns: ColumnTest | None,
     whole_tail: bool,
+    edition: Edition,
 ) -> list[Difference]:
-    alignment = align(draft, gold, schema)
+    alignment = align(draft, gold, schema, edition)
     renderer = Renderer(alignment)
     started: set[int] = set()
     patterns = PatternFaults(alignment, renderer, schema, started)
     found = patterns.all()
-    conditions = ConditionFaults(alignment, renderer, schema, started, patterns.settled_conditions)
+    conditions = ConditionFaults(
+        alignment,
+        renderer,
+        schema,
+        started,
+        patterns.settled_conditions,
+        patterns.gone_conditions,
+    )
     found += conditions.all()
     found += OutputFaults(alignment, renderer, schema, only_columns).all()
     found = _hops_as_tests(found, draft)

@@ -43,11 +43,14 @@ class Item:
     atom: Atom | None
 
 
-def atom_of(form: Form) -> Atom | None:
-    """Return the parts of a condition's form; None where it is no comparison."""
+def atom_of(form: Form, maps: bool = True) -> Atom | None:
+    """Return the parts of a condition's form; None where it is no comparison.
+
+    ``maps``: a map is a value to compare with, as a string or a number is.
+    """
     head = form[0]
     if head == "not":
-        inside = atom_of(form[1])
+        inside = atom_of(form[1], maps)
         if inside is None:
             return None
         return Atom(
@@ -62,7 +65,7 @@ def atom_of(form: Form) -> Atom | None:
         return None
     left, right = form[1], form[2]
     op = head
-    if _is_value(left) and not _is_value(right):
+    if _is_value(left, maps) and not _is_value(right, maps):
         left, right = right, left
         op = _TURNED.get(op, op)
     owner, key, wrappers = _subject(left)
@@ -86,12 +89,10 @@ def _subject(form: Form) -> tuple[Form | None, str | None, tuple[str, ...]]:
     return form, None, tuple(wrappers)
 
 
-def _is_value(form: Form) -> bool:
-    if form[0] in (*_LITERALS, "list", "Parameter"):
+def _is_value(form: Form, maps: bool = True) -> bool:
+    if form[0] in (*_LITERALS, "list", "Parameter") or (maps and form[0] == "MapLiteral"):
         return True
-    return form[0] == "call" and (
-        not form[2] or all(_is_value(arg) or arg[0] == "MapLiteral" for arg in form[2])
-    )
+    return form[0] == "call" and (not form[2] or all(_is_value(arg) for arg in form[2]))
 
 
 def _plain(form: Form | None) -> Any:
@@ -116,7 +117,12 @@ def kind_of(form: Form | None) -> str | None:
     if form[0] == "list":
         kinds = {kind_of(item) for item in form[1]}
         return kinds.pop() if len(kinds) == 1 else "other"
-    names = {"StringLiteral": "string", "number": "number", "BooleanLiteral": "boolean"}
+    names = {
+        "StringLiteral": "string",
+        "number": "number",
+        "BooleanLiteral": "boolean",
+        "MapLiteral": "map",
+    }
     return names.get(form[0], "other")
 
 
@@ -141,6 +147,15 @@ def likeness(mine: Item, theirs: Item) -> float:
         elif isinstance(x, str) and isinstance(y, str) and _near(x, y) >= _ALIKE:
             score += 2.0
     return score + (a.op == b.op)
+
+
+def same_literal(a: Atom, b: Atom) -> bool:
+    """Return whether two conditions compare something with one string or number, case aside."""
+    x, y = _plain(a.value), _plain(b.value)
+    if isinstance(x, str) and isinstance(y, str):
+        return bool(x) and x.casefold() == y.casefold()
+    numbers = [v for v in (x, y) if isinstance(v, int | float) and not isinstance(v, bool)]
+    return len(numbers) == 2 and x == y
 
 
 def _shared(a: Form, b: Form) -> float:

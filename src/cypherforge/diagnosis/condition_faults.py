@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity
@@ -17,18 +18,22 @@ from cypherforge.diagnosis.condition_atoms import (
     atom_of,
     kind_of,
     likeness,
+    same_literal,
     value_code,
     walked_types,
 )
 from cypherforge.diagnosis.difference import Difference, difference
-from cypherforge.diagnosis.expressions import Canonical, has_aggregate
+from cypherforge.diagnosis.expressions import Canonical, Form, has_aggregate
 from cypherforge.diagnosis.render import CannotRender, Renderer
 from cypherforge.diagnosis.summary import Condition, Summary
 from cypherforge.graph.schema import Schema
 
 
 class ConditionFaults:
-    """Finds them for one aligned pair; ``settled`` are conditions that other faults deal with."""
+    """Finds them for one aligned pair; ``settled`` are conditions that other faults deal with.
+
+    ``gone`` are those of them that the draft loses with nodes that the gold does not have.
+    """
 
     def __init__(
         self,
@@ -37,6 +42,7 @@ class ConditionFaults:
         schema: Schema | None,
         started: set[int],
         settled: set[int],
+        gone: Sequence[Condition] = (),
     ) -> None:
         self.found = alignment
         self.draft, self.gold = alignment.draft, alignment.gold
@@ -44,8 +50,10 @@ class ConditionFaults:
         self.schema = schema
         self.started = started
         mine, theirs = alignment.forms()
-        self._mine = _items(self.draft, mine, settled)
-        self._theirs = _items(self.gold, theirs, settled)
+        maps = alignment.edition > 1
+        self._mine = _items(self.draft, mine, settled, maps)
+        self._theirs = _items(self.gold, theirs, settled, maps)
+        self._gone = [_item(condition, mine, maps) for condition in gone]
 
     def all(self) -> list[Difference]:
         """Return every difference of the conditions."""
@@ -62,7 +70,7 @@ class ConditionFaults:
                 result.append(self._own(item))
         for item in self._theirs:
             if id(item) not in paired_theirs:
-                result.append(self._asked(item))
+                result.append(self._misplaced(item) or self._asked(item))
         return result
 
     def _make(self, code: str, reason: str, mine: Item, theirs: Item) -> Difference:
@@ -111,7 +119,10 @@ class ConditionFaults:
             return "filter.null", "null or negation is handled in another way"
         kinds = kind_of(a.value), kind_of(b.value)
         if kinds[0] != kinds[1] and None not in kinds and "other" not in kinds:
-            return "filter.literal_type", f"a {kinds[0]} where the gold compares a {kinds[1]}"
+            reason = f"a {kinds[0]} where the gold compares a {kinds[1]}"
+            if a.op != b.op and self.found.edition > 1:
+                return "filter.operator", f"{a.op} where the gold has {b.op}; {reason}"
+            return "filter.literal_type", reason
         if a.op == b.op and a.wrappers == b.wrappers:
             return value_code(a, b)
         if a.op == b.op:
@@ -162,6 +173,22 @@ class ConditionFaults:
             lambda: surgery.drop_condition(self.draft, condition),
             walked_types(item.form) if code == "pattern.extra_hop" else frozenset(),
         )
+
+    def _misplaced(self, item: Item) -> Difference | None:
+        """A literal of the gold that the draft looks for on a node that the gold does not have."""
+        for own in self._gone:
+            if own.atom is None or item.atom is None or not same_literal(own.atom, item.atom):
+                continue
+            self._gone.remove(own)
+            code, reason = self._elsewhere(own, own.atom, item.atom)
+            return difference(
+                code,
+                [own.condition.node.span],
+                reason,
+                self.renderer,
+                lambda: self._add(item),
+            )
+        return None
 
     def _asked(self, item: Item) -> Difference:
         code, reason = "filter.missing", f"the gold also asks {self._shown(item.condition)}"
@@ -300,20 +327,20 @@ def _declared_in(summary: Summary, match: ast.Match) -> set[int]:
     return found
 
 
-def _items(summary: Summary, canonical: Canonical, settled: set[int]) -> list[Item]:
-    items = []
-    for condition in summary.conditions:
-        if id(condition) in settled:
-            continue
-        if isinstance(condition.node, ast.MapEntry):
-            assert condition.owner is not None
-            owner = canonical.leaf(condition.owner)
-            subject = ("property", owner, condition.node.key.name)
-            form = ("=", *sorted((subject, canonical.form(condition.node.value)), key=repr))
-        else:
-            form = canonical.form(condition.node)
-        items.append(Item(condition, form, atom_of(form)))
-    return items
+def _items(summary: Summary, canonical: Canonical, settled: set[int], maps: bool) -> list[Item]:
+    return [_item(c, canonical, maps) for c in summary.conditions if id(c) not in settled]
+
+
+def _item(condition: Condition, canonical: Canonical, maps: bool) -> Item:
+    form: Form
+    if isinstance(condition.node, ast.MapEntry):
+        assert condition.owner is not None
+        owner = canonical.leaf(condition.owner)
+        subject = ("property", owner, condition.node.key.name)
+        form = ("=", *sorted((subject, canonical.form(condition.node.value)), key=repr))
+    else:
+        form = canonical.form(condition.node)
+    return Item(condition, form, atom_of(form, maps))
 
 
 def _remove_equal(mine: list[Item], theirs: list[Item]) -> None:

@@ -24,6 +24,7 @@ class Bench:
         self.ordered = ordered
         self.runs = 0
         self._results: dict[str, Result | QueryError] = {}
+        self._verdicts: dict[str, bool | None] = {}
 
     @property
     def live(self) -> bool:
@@ -51,6 +52,15 @@ class Bench:
 
     def right(self, text: str) -> bool | None:
         """Return whether a text gives the gold's rows; None if that cannot be said."""
+        if text not in self._verdicts:
+            verdict = self._compared(text)
+            if text not in self._results:
+                # Not run: the question may come again when the gold's rows are known.
+                return verdict
+            self._verdicts[text] = verdict
+        return self._verdicts[text]
+
+    def _compared(self, text: str) -> bool | None:
         outcome = self.run(text)
         if outcome is None or self.gold_result is None:
             return None

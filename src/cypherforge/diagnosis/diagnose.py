@@ -12,14 +12,15 @@ from dataclasses import replace
 from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.cypher import CypherSyntaxError, ast, parse
 from cypherforge.cypher.analysis import analyse
-from cypherforge.cypher.edits import Edit, apply_edits
+from cypherforge.cypher.edits import apply_edits
 from cypherforge.diagnosis.compare_queries import differences
 from cypherforge.diagnosis.confirm import Bench, is_ordered
-from cypherforge.diagnosis.difference import Difference, Span
+from cypherforge.diagnosis.difference import Difference, Span, moved
 from cypherforge.diagnosis.engine_errors import code_of_error, code_of_finding
 from cypherforge.diagnosis.foreign import Foreign, foreign_parts, slips
-from cypherforge.diagnosis.model import UNKNOWN, Fault, family_of
+from cypherforge.diagnosis.model import UNKNOWN, Edition, Fault, family_of
 from cypherforge.diagnosis.parse_repairs import looks_foreign, repair_parse
+from cypherforge.diagnosis.repaired_texts import Texts
 from cypherforge.diagnosis.scope_faults import clash, clash_repairs, scope_repairs, unbound
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
@@ -36,6 +37,7 @@ def diagnose(
     schema: Schema | None = None,
     draft_result: Result | None = None,
     gold_result: Result | None = None,
+    edition: Edition = 2,
 ) -> list[Fault]:
     """Return the draft's faults in the order of repair; empty if it has none.
 
@@ -58,7 +60,7 @@ def diagnose(
             bench.gold_result = outcome
     if bench.right(draft):
         return []
-    return _Diagnosis(draft, gold_tree, schema, bench).run()
+    return _Diagnosis(draft, gold_tree, schema, bench, edition).faulted()
 
 
 def _unknown(reason: str) -> Fault:
@@ -66,14 +68,32 @@ def _unknown(reason: str) -> Fault:
 
 
 class _Diagnosis:
-    def __init__(self, draft: str, gold: ast.Query, schema: Schema | None, bench: Bench) -> None:
+    def __init__(
+        self,
+        draft: str,
+        gold: ast.Query,
+        schema: Schema | None,
+        bench: Bench,
+        edition: Edition,
+    ) -> None:
         self.draft = draft
         self.gold = gold
         self.schema = schema
         self.bench = bench
+        self.edition = edition
+        self.texts = Texts()
         self.faults: list[Fault] = []
 
+    def faulted(self) -> list[Fault]:
+        """The faults; where they are not confirmed though repairs run, with what cannot be told."""
+        faults = self.run()
+        if self.bench.live and not all(fault.confirmed for fault in faults):
+            if all(fault.code != UNKNOWN for fault in faults):
+                faults.append(_unknown(self._remainder(faults)))
+        return faults
+
     def run(self) -> list[Fault]:
+        """The faults in the order of repair."""
         text = self.draft
         try:
             tree = parse(text)
@@ -157,8 +177,6 @@ class _Diagnosis:
             # The chain ends with the gold's rows, so its first links are right too.
             self.faults = [replace(fault, confirmed=True) for fault in self.faults]
         self.faults += found_faults
-        if self.bench.live and not all(fault.confirmed for fault in found_faults):
-            self.faults.append(_unknown(self._remainder(found_faults)))
         return self.faults
 
     def _remainder(self, faults: list[Fault]) -> str:
@@ -182,7 +200,14 @@ class _Diagnosis:
         return "what is left: the repaired draft gives as many rows as the gold, but others"
 
     def _differences(self, tree: ast.Query, whole_tail: bool = False) -> list[Difference] | str:
-        return differences(tree, self.gold, self.schema, self._only_columns, whole_tail=whole_tail)
+        return differences(
+            tree,
+            self.gold,
+            self.schema,
+            self._only_columns,
+            whole_tail=whole_tail,
+            edition=self.edition,
+        )
 
     def _with_whole_tail(
         self, text: str, tree: ast.Query, error: QueryError | None
@@ -256,10 +281,10 @@ class _Diagnosis:
                 continue
             if isinstance(again, str) or (best is not None and len(again) + 1 >= len(best)):
                 continue
-            moved = [_moved(difference, edits) for difference in again]
+            back = [moved(difference, edits) for difference in again]
             best = [
                 Difference("syntax.scope", (loose[0].span,), tuple(edits), reason),
-                *[difference for difference in moved if difference is not None],
+                *[difference for difference in back if difference is not None],
             ]
         covered = [d for d in found if _covers(d, loose)]
         plain = [
@@ -284,7 +309,7 @@ class _Diagnosis:
         for difference in ranked:
             if difference.edits is None or not self.bench.live:
                 continue
-            changed = _applied(text, [difference])
+            changed = self.texts.applied(text, [difference])
             if changed is not None and self.bench.fails(changed) is None:
                 blamed = Difference(code, difference.spans, difference.edits, error.message)
                 rest = [d for d in found if d is not difference]
@@ -294,11 +319,28 @@ class _Diagnosis:
     # ------------------------------------------------------------ confirmation
 
     def _confirmed(self, text: str, found: list[Difference]) -> list[Fault]:
+        """The faults of these differences, confirmed if some way to make their edits does it.
+
+        A hop that goes away takes the places of other edits with it. Where that leads nowhere, what
+        goes away goes last.
+        """
+        faults = self._tried(text, found)
+        late = sorted(found, key=lambda difference: difference.removes)
+        if late != found and self.bench.live and not all(fault.confirmed for fault in faults):
+            again = self._tried(text, late)
+            if all(fault.confirmed for fault in again):
+                return again
+        return faults
+
+    def _tried(self, text: str, found: list[Difference]) -> list[Fault]:
         edits: list[Difference] = []
         for difference in found:
-            if difference.edits is not None and _applied(text, [*edits, difference]) is not None:
+            if (
+                difference.edits is not None
+                and self.texts.applied(text, [*edits, difference]) is not None
+            ):
                 edits.append(difference)
-        whole = _applied(text, edits) or text
+        whole = self.texts.applied(text, edits) or text
         right = self.bench.right(whole) if self.bench.live else None
         if right:
             needed = self._needed(text, edits)
@@ -309,7 +351,7 @@ class _Diagnosis:
         if self.bench.live and len(edits) > 1:
             for left_out in edits:
                 fewer = [d for d in edits if d is not left_out]
-                if self.bench.right(_applied(text, fewer) or text):
+                if self.bench.right(self.texts.applied(text, fewer) or text):
                     needed = self._needed(text, fewer)
                     return self._faults(text, needed, needed, True)
         return self._faults(text, found, edits, False if self.bench.live else None)
@@ -318,28 +360,33 @@ class _Diagnosis:
         self, whole: str, edits: list[Difference], text: str, found: list[Difference]
     ) -> list[Fault] | None:
         """Compare the repaired draft once more: edits may have lain over each other."""
-        current, chain = whole, [(d, _applied(text, edits[: i + 1])) for i, d in enumerate(edits)]
+        current, chain = (
+            whole,
+            [(d, self.texts.applied(text, edits[: i + 1])) for i, d in enumerate(edits)],
+        )
         left = [d for d in found if d not in edits]
         for _ in range(_LOOKS):
             if not left and self.bench.right(current) is None:
                 return None
             try:
-                again = self._differences(parse(current))
+                again = self._differences(self.texts.tree(current))
             except CypherSyntaxError:
                 return None
             if isinstance(again, str):
                 return None
             usable: list[Difference] = []
             for difference in again:
-                if difference.edits is not None and _applied(current, [*usable, difference]):
+                if difference.edits is not None and self.texts.applied(
+                    current, [*usable, difference]
+                ):
                     usable.append(difference)
             if not usable:
                 return None
             chain += [
-                (_renamed(d, left), _applied(current, usable[: i + 1]))
+                (_renamed(d, left), self.texts.applied(current, usable[: i + 1]))
                 for i, d in enumerate(usable)
             ]
-            following = _applied(current, usable)
+            following = self.texts.applied(current, usable)
             if following is None or following == current:
                 return None
             current = following
@@ -359,7 +406,7 @@ class _Diagnosis:
             if len(needed) == 1 or not difference.edits:
                 continue
             fewer = [d for d in needed if d is not difference]
-            changed = _applied(text, fewer)
+            changed = self.texts.applied(text, fewer)
             if changed is not None and self.bench.right(changed):
                 needed = fewer
         return needed
@@ -377,7 +424,7 @@ class _Diagnosis:
             repair = None
             if difference in edits:
                 done.append(difference)
-                repair = _applied(text, done)
+                repair = self.texts.applied(text, done)
             faults.append(
                 Fault(
                     difference.code,
@@ -416,17 +463,6 @@ def _without(result: Result, columns: list[int]) -> Result:
     return Result(tuple(result.columns[i] for i in kept), rows, result.truncated)
 
 
-def _applied(text: str, found: list[Difference]) -> str | None:
-    """The text with all edits made; None if they lie over each other or it parses no more."""
-    edits = dict.fromkeys(edit for d in found for edit in d.edits or ())
-    try:
-        changed = apply_edits(text, edits)
-        parse(changed)
-    except (ValueError, CypherSyntaxError):
-        return None
-    return changed
-
-
 def _covers(difference: Difference, loose: list[ast.Variable]) -> bool:
     return any(
         start <= variable.span[0] and variable.span[1] <= end
@@ -446,36 +482,6 @@ def _named(difference: Difference, text: str, error: QueryError) -> bool:
         text[start:end].split("(")[0].strip() and text[start:end].split("(")[0] in error.message
         for start, end in difference.spans
     )
-
-
-def _moved(difference: Difference, edits: list[Edit]) -> Difference | None:
-    """A difference of the changed text, as one of the text before; None if they touch."""
-
-    def back(place: int) -> int | None:
-        shift = 0
-        for edit in sorted(edits):
-            begin = edit.start + shift
-            if place <= begin:
-                break
-            if place < begin + len(edit.text):
-                return None
-            shift += len(edit.text) - (edit.end - edit.start)
-        return place - shift
-
-    def span(old: Span) -> Span | None:
-        start, end = back(old[0]), back(old[1])
-        return None if start is None or end is None else (start, end)
-
-    spans = [moved for old in difference.spans if (moved := span(old)) is not None]
-    if difference.edits is None:
-        return Difference(difference.code, tuple(spans), None, difference.reason)
-    changed = []
-    for edit in difference.edits:
-        moved = span((edit.start, edit.end))
-        if moved is None:
-            return None
-        changed.append(Edit(*moved, edit.text))
-    return Difference(difference.code, tuple(spans), tuple(changed), difference.reason)
 
 
 def _renamed(difference: Difference, earlier: list[Difference]) -> Difference:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
+
+#: The order of telling faults. 1: what the gold differs in comes first, as runs recorded before
+#: December 2026 were diagnosed. 2: a hop that the schema does not have as drawn, and a literal that
+#: is looked for at another node, are told first.
+Edition = Literal[1, 2]
 
 #: Code of a draft that differs from its gold in a way that no code describes.
 UNKNOWN = "unknown"

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Entity, Link
+from cypherforge.cypher.edits import Edit
 from cypherforge.cypher.names import quote_name
 from cypherforge.diagnosis import surgery
 from cypherforge.diagnosis.align import Alignment
-from cypherforge.diagnosis.difference import Difference, difference
+from cypherforge.diagnosis.difference import Difference, difference, rank_of
 from cypherforge.diagnosis.pattern_links import components, label_text
 from cypherforge.diagnosis.render import Renderer
 from cypherforge.graph.schema import Schema
@@ -42,7 +43,7 @@ class NameFaults:
         for mine, theirs in self.found.links:
             if mine.directed and theirs.directed:
                 directed += 1
-                if self.found.gold_of.get(id(mine.start)) is not theirs.start:
+                if self._against(mine, theirs) and not self._turns_with_type(mine, theirs):
                     reversed_.append((mine, theirs))
             elif mine.directed != theirs.directed:
                 found = self._arrowless(mine, theirs)
@@ -69,11 +70,65 @@ class NameFaults:
         )
         edits = []
         for mine, _ in reversed_:
-            turned = "left" if mine.pattern.direction == "right" else "right"
-            edits += surgery.redirect(text, mine, turned)
+            edits += self._turned(mine)
         hops = f"{len(reversed_)} of {directed} arrows" if directed > 1 else "the arrow"
         reason = f"{hops} against the gold's direction"
         yield self.make(code, [m.pattern for m, _ in reversed_], reason, lambda: edits)
+
+    def _turned(self, mine: Link) -> list[Edit]:
+        turned = "left" if mine.pattern.direction == "right" else "right"
+        return surgery.redirect(self.draft.text, mine, turned)
+
+    def _against(self, mine: Link, theirs: Link) -> bool:
+        return self.found.gold_of.get(id(mine.start)) is not theirs.start
+
+    def _turns_with_type(self, mine: Link, theirs: Link) -> bool:
+        """Whether a hop of another type than the gold's has no fault of direction of its own.
+
+        Its own type is stored as it is drawn, or between these labels in no direction.
+        """
+        if self.found.edition < 2 or mine.relationship.names & theirs.relationship.names:
+            return False
+        stored = self._stored(mine)
+        return stored is not None and (stored[0] or not stored[1])
+
+    def _stored(self, link: Link) -> tuple[bool, bool] | None:
+        """Whether the schema has a link as drawn, and against its arrow; None: cannot be told."""
+        if self.schema is None or not (link.start.names | link.end.names) <= set(
+            self.schema.labels
+        ):
+            return None
+        forth = self.declared(link, link.start, link.end)
+        back = self.declared(link, link.end, link.start)
+        return None if forth is None or back is None else (forth, back)
+
+    def by_schema(self, links: Iterable[Link]) -> tuple[str, str] | None:
+        """Code and reason for the first of these hops that the schema does not have as drawn.
+
+        In the order of repair; None if the schema has them all, or cannot tell.
+        """
+        found: list[tuple[str, str]] = []
+        for link in links:
+            named = self._hop_by_schema(link)
+            if named is not None:
+                found.append(named)
+        return min(found, key=lambda named: rank_of(named[0]), default=None)
+
+    def _hop_by_schema(self, link: Link) -> tuple[str, str] | None:
+        names = link.relationship.names
+        if self.schema is None or not names or self.found.edition < 2:
+            return None
+        unknown = sorted(name for name in names if name not in self.schema.types)
+        if unknown:
+            return "schema.type", f"the schema has no type {unknown[0]}"
+        stored = self._stored(link)
+        if stored is None or stored[0] or (stored[1] and not link.directed):
+            return None
+        written = "|".join(sorted(names))
+        if not stored[1]:
+            return "schema.endpoints", f"{written} is never between these labels"
+        code = "direction.chain" if self._mixed({id(link)}) else "direction.reversed"
+        return code, f"{written} runs the other way between these labels"
 
     def _mixed(self, turned: set[int]) -> bool:
         """Whether a pattern that hangs together holds arrows that are right beside the turned."""
@@ -126,6 +181,8 @@ class NameFaults:
             code, reason = self._type_code(mine, own, wanted)
             labels = "|".join(quote_name(name) for name in sorted(wanted))
             edits = surgery.set_types(text, mine.pattern, labels)
+            if mine.directed and theirs.directed and self._against(mine, theirs):
+                edits += self._turned(mine) if self._turns_with_type(mine, theirs) else []
             node = mine.pattern.types or mine.pattern
             yield self.make(code, [node], reason, lambda e=edits: e)
 

@@ -17,6 +17,7 @@ from cypherforge.diagnosis.align import Alignment
 from cypherforge.diagnosis.condition_faults import undeclared
 from cypherforge.diagnosis.difference import Difference, difference
 from cypherforge.diagnosis.expressions import Canonical, Form, has_aggregate
+from cypherforge.diagnosis.model import Edition
 from cypherforge.diagnosis.page_faults import PageFaults
 from cypherforge.diagnosis.render import Renderer
 from cypherforge.diagnosis.summary import Summary
@@ -79,7 +80,7 @@ class OutputFaults:
         mine = [_Column(i, x, self.mine.form(x.expression)) for i, x in enumerate(own.items)]
         theirs = [_Column(i, x, self.theirs.form(x.expression)) for i, x in enumerate(wanted.items)]
         _remove_common(mine, theirs)
-        pairs = _paired(mine, theirs)
+        pairs = _paired(mine, theirs, self.found.edition)
         for column, other in pairs:
             mine.remove(column)
             theirs.remove(other)
@@ -134,6 +135,8 @@ class OutputFaults:
         unknown = self._unknown_key(a)
         if unknown is not None:
             return "schema.property", f"no property {unknown}"
+        if y[0] == "aggregate" and not has_aggregate(x):
+            return "aggregation.function", f"the gold has the {y[1]} of it"
         if has_aggregate(x) != has_aggregate(y):
             return "aggregation.function", "one of the two aggregates where the other does not"
         if has_aggregate(form) and (has_aggregate(x) or has_aggregate(y)):
@@ -157,6 +160,11 @@ class OutputFaults:
         unknown = self._unknown_key(node)
         if unknown is not None:
             return "schema.property", f"no property {unknown}"
+        if self.found.edition > 1 and len(x[3]) == len(y[3]) == 1:
+            if _part_of(y[3][0], x[3][0]):
+                return "return.item", f"the whole value where the gold takes its {y[3][0][2]}"
+            if _part_of(x[3][0], y[3][0]):
+                return "return.item", f"its {x[3][0][2]} where the gold takes the whole value"
         if x[2] != y[2] and y[2] and self._fans_out(node):
             return "aggregation.fanout", "several paths multiply the rows before the aggregate"
         return "aggregation.function", f"{x[1]} of something else than in the gold"
@@ -428,9 +436,11 @@ def _remove_common(mine: list[_Column], theirs: list[_Column]) -> None:
             theirs.remove(twin)
 
 
-def _paired(mine: list[_Column], theirs: list[_Column]) -> list[tuple[_Column, _Column]]:
+def _paired(
+    mine: list[_Column], theirs: list[_Column], edition: Edition
+) -> list[tuple[_Column, _Column]]:
     scored = sorted(
-        ((-_score(a, b), a.place, b.place, a, b) for a in mine for b in theirs),
+        ((-_score(a, b, edition), a.place, b.place, a, b) for a in mine for b in theirs),
         key=lambda entry: entry[:3],
     )
     used: set[int] = set()
@@ -443,7 +453,7 @@ def _paired(mine: list[_Column], theirs: list[_Column]) -> list[tuple[_Column, _
     return pairs
 
 
-def _score(a: _Column, b: _Column) -> float:
+def _score(a: _Column, b: _Column, edition: Edition) -> float:
     x, y = a.form, b.form
     score = 0.0
     if has_aggregate(x) and has_aggregate(y):
@@ -451,7 +461,8 @@ def _score(a: _Column, b: _Column) -> float:
         if x[0] == y[0] == "aggregate":
             score += 2.0 * (x[1] == y[1]) + 2.0 * (x[3] == y[3])
     elif has_aggregate(x) != has_aggregate(y):
-        score -= 2.0
+        same = edition > 1 and (_aggregated(x, y) or _aggregated(y, x))
+        score += 4.0 if same else -2.0
     else:
         owner_x, owner_y = _owner(x), _owner(y)
         if owner_x is not None and owner_x == owner_y:
@@ -465,6 +476,19 @@ def _score(a: _Column, b: _Column) -> float:
     if a.item.column.casefold() == b.item.column.casefold():
         score += 2.0
     return score + (1.0 if a.place == b.place else 0.0)
+
+
+def _part_of(form: Form, whole: Form) -> bool:
+    """Whether a form is a component of a stored value, as the seconds of a duration."""
+    return form[0] == "property" and form[1] == whole and whole[0] == "property"
+
+
+def _aggregated(form: Form, plain: Form) -> bool:
+    """Whether a form aggregates a plain one, or the entity that the plain one shows something of."""
+    if form[0] != "aggregate" or len(form[3]) != 1:
+        return False
+    inner = form[3][0]
+    return bool(inner == plain or (inner == _owner(plain)))
 
 
 def _owner(form: Form) -> Form | None:

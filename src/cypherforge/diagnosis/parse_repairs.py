@@ -129,6 +129,23 @@ def _misspelt(word: str, start: int, end: int) -> Iterator[_Try]:
             yield _Try((Edit(start, end, keyword),), False, f"{word} for {keyword}")
 
 
+def _between(text: str, tokens: Tokens, index: int) -> Iterator[_Try]:
+    """``x BETWEEN a AND b`` of SQL, as ``a <= x <= b``."""
+    kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
+    begin = index
+    while begin and kinds[begin - 1] not in ("WHERE", "AND", "OR", "XOR", "NOT", "("):
+        begin -= 1
+    middle = index + 1
+    while middle < len(starts) and kinds[middle] not in ("AND", "end", *_CLAUSES):
+        middle += 1
+    if begin == index or middle == index + 1 or kinds[middle] != "AND":
+        return
+    value = text[starts[begin] : ends[index - 1]]
+    low = text[starts[index + 1] : ends[middle - 1]]
+    edit = Edit(starts[begin], ends[middle], f"{low} <= {value} <=")
+    yield _Try((edit,), True, "BETWEEN is not Cypher; a chain of <= is")
+
+
 def _foreign(text: str, tokens: Tokens, index: int) -> Iterator[_Try]:
     kinds, starts, ends = tokens.kinds, tokens.starts, tokens.ends
     word = text[starts[index] : ends[index]].upper()
@@ -151,6 +168,8 @@ def _foreign(text: str, tokens: Tokens, index: int) -> Iterator[_Try]:
             Edit(starts[index + 1], ends[index + 1], f"{literal[0]}{inner}{literal[-1]}"),
         )
         yield _Try(edits, True, "LIKE is not Cypher")
+    if word == "BETWEEN":
+        yield from _between(text, tokens, index)
     if word == "=" and kinds[index + 1] == "=":
         yield _Try((Edit(starts[index + 1], ends[index + 1], ""),), True, "== is not Cypher")
     if word == "NOT" and kinds[index + 1] in ("IN", "CONTAINS", "STARTS", "ENDS"):

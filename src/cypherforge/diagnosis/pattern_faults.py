@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 from cypherforge.cypher import ast
@@ -28,7 +29,10 @@ from cypherforge.graph.schema import Schema
 
 
 class PatternFaults:
-    """Finds them for one aligned pair. ``started``: MATCH clauses that an edit gave a WHERE."""
+    """Finds them for one aligned pair. ``started``: MATCH clauses that an edit gave a WHERE.
+
+    ``gone_conditions``: conditions of the draft that go with nodes that the gold does not have.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class PatternFaults:
         self.names = NameFaults(alignment, renderer, schema)
         self.text = PatternText(alignment, renderer, started)
         self.settled_nodes: set[int] = set()
+        self.gone_conditions: list[Condition] = []
         self._open_draft = list(alignment.draft_links)
         self._open_gold = list(alignment.gold_links)
 
@@ -131,10 +136,13 @@ class PatternFaults:
             self._open_draft.remove(mine)
             for link in path:
                 self._open_gold.remove(link)
+            code, reason = self._told(
+                [mine], "pattern.missing_hop", f"one hop where the gold has {len(path)}"
+            )
             yield self.make(
-                "pattern.missing_hop",
+                code,
                 [mine.pattern],
-                f"one hop where the gold has {len(path)}",
+                reason,
                 lambda m=mine, p=path, start=a: self._longer(m, p, start),
             )
         for theirs in list(self._open_gold):
@@ -152,12 +160,20 @@ class PatternFaults:
                 gone |= {id(link.start), id(link.end)}
             gone -= {id(left), id(right)}
             self.settled_nodes |= gone
+            code, reason = self._told(
+                way, "pattern.extra_hop", f"{len(way)} hops where the gold has one"
+            )
             yield self.make(
-                "pattern.extra_hop",
+                code,
                 [link.pattern for link in way],
-                f"{len(way)} hops where the gold has one",
+                reason,
                 lambda t=theirs, w=way, start=left, g=gone: self._shorter(t, w, start, g),
             )
+
+    def _told(self, links: list[Link], code: str, reason: str) -> tuple[str, str]:
+        """What the schema says of hops that the gold does not walk, or else this code."""
+        named = self.names.by_schema(links)
+        return (code, reason) if named is None else (named[0], f"{named[1]}; {reason}")
 
     def _longer(self, mine: Link, path: list[Link], start: Entity) -> list[Edit]:
         here, written = start, ""
@@ -307,14 +323,17 @@ class PatternFaults:
             spans: list[ast.Node] = [k.pattern for k in links] or [n.nodes[0] for n in nodes]
             dropped = self._about(gone)
             self.text.settled |= {id(c) for c in dropped}
-            yield difference(
-                "pattern.extra_hop",
+            self.gone_conditions += dropped if self.found.edition > 1 else []
+            code, reason = self._told(links, "pattern.extra_hop", reason)
+            found = difference(
+                code,
                 [node.span for node in spans],
                 reason,
                 self.renderer,
                 partial(self._remove, links, gone, dropped),
                 types_of(links),
             )
+            yield replace(found, removes=code != "pattern.extra_hop")
 
     def _remove(
         self, links: list[Link], gone: set[int], dropped: list[Condition]
