@@ -155,9 +155,13 @@ def conditions_in_words(grounded: Grounded) -> list[str]:
     for i, hop in enumerate(grounded.tree.hops):
         r = hop.relation
         verb = phrase(r.type, r.start, r.end)
-        name = verb.noun or verb.text
-        start, end = (hop.parent, hop.child) if hop.forward else (hop.child, hop.parent)
-        said.append(f"{_bare(grounded, start)} {name} {_bare(grounded, end)}")
+        pair = (hop.parent, hop.child) if hop.forward else (hop.child, hop.parent)
+        start, end = (_bare(grounded, node) for node in pair)
+        said.append(
+            f"{start} {verb.singular} {end}"
+            if verb.singular
+            else f"{verb.noun} of {start} is {end}"
+        )
         for c in grounded.of_hop(i):
             said.append(f"{c.attribute.word} of this {compared(c)}")
         if not grounded.bound(hop.child):

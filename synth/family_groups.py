@@ -19,6 +19,7 @@ class Around:
     """A group's pieces: the conditioned nodes, the hop whose ends are counted, the texts."""
 
     found: Grounded
+    whole: Grounded
     hop: Hop
     match: PatternText
     held: Values
@@ -99,7 +100,8 @@ def _around(shop: Workshop, relations: int, *, optional: bool = False) -> Around
     while alias in names:
         alias += "s"
     grouped = f"{text} WITH {n}, count(DISTINCT {m}) AS {alias}"
-    return Around(found, hop, match, held, columns, grouped, alias, optional)
+    reach = Grounded(whole, [*found.nodes, ""], found.edges, found.conditions)
+    return Around(found, reach, hop, match, held, columns, grouped, alias, optional)
 
 
 def by_node(shop: Workshop, relations: int) -> Draft | None:
@@ -125,7 +127,8 @@ def _grouped(shop: Workshop, made: Around, family: str, relations: int) -> Draft
         f"For each {made.each}, how many {made.counted} are there{zero}? Return the {what} and the number.",
     )
     draft = finish(made.found, family, text, made.held, relations, question, others,
-                   f"{what}, number of {made.counted}", plural(noun(made.found.tree.labels[0])))  # fmt: skip
+                   f"{what}, number of {made.counted}", plural(noun(made.found.tree.labels[0])),
+                   reach=made.whole)  # fmt: skip
     if family == "group" and not made.found.conditions:
         draft.check = several
     return draft
@@ -149,7 +152,7 @@ def most(shop: Workshop, relations: int) -> Draft | None:
             f"Find the {made.all} that count more than {least} {made.counted_of_all}. Return their {what} and the number.",
         )
         return finish(made.found, "having", text, made.held, relations, question, others,
-                      f"{what}, number above {least}", label)  # fmt: skip
+                      f"{what} and number of {number} of those with more than {least}", label, reach=made.whole)  # fmt: skip
     keep = shop.rng.choice([1, 1, 2, 3, 3, 5])
     tail = f" ORDER BY {made.alias} DESC LIMIT "
     text = f"{made.grouped} RETURN {made.returned}{tail}{keep}"
@@ -178,8 +181,8 @@ def most(shop: Workshop, relations: int) -> Draft | None:
         question, others = question + tie, [o + tie for o in others]
         probe = ""
     return finish(made.found, "top", text, made.held, relations, question, others,
-                  f"{what}, number of {number}, first {keep}", label,
-                  ordered=True, probe=probe, keep=keep)  # fmt: skip
+                  f"{what} and number of {number} of the {keep} with the most", label,
+                  ordered=True, probe=probe, keep=keep, reach=made.whole)  # fmt: skip
 
 
 def _far(hop: Hop) -> str:

@@ -23,15 +23,17 @@ from cypherforge.cypher.shapes import Shape, shape_of
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.values import to_json
+from cypherforge.synth.effort import ROWS_GONE_OVER, Effort
 from cypherforge.synth.families import FAMILIES, Builder, Workshop
 from cypherforge.synth.holdout import Holdout, plain
 from cypherforge.synth.pairs import Draft
-from cypherforge.synth.trees import Drawer, Key, Tree
+from cypherforge.synth.trees import Drawer, Key
 
 #: Shares of one, two, three and four relations (KG2Cypher, section 3.4).
 SHARES: Mapping[int, float] = {1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1}
 ROWS = 1000
-TIMEOUT = 5.0
+#: A net only: what is asked for is limited by an estimate, which no machine's load changes.
+TIMEOUT = 60.0
 _GIVE_UP = 20
 #: Matches that one batch tries of a skeleton, and how many may fail alike before the first pair.
 _REPEAT = 10
@@ -78,7 +80,7 @@ class Generated:
 
 @dataclass
 class _Batch:
-    """What one skeleton gives: pairs, what was dropped, what was too slow.
+    """What one skeleton gives: pairs, and what was dropped.
 
     ``first`` has, by text, the first draft that ran as it is written, with its rows;
     ``parametrised`` what is wrong with the form that takes parameters, "" if nothing.
@@ -87,7 +89,6 @@ class _Batch:
     pairs: list[dict[str, Any]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
-    slow: frozenset[str] = frozenset()
     drafts: int = 0
     seen: set[str] = field(default_factory=set)
     last: Draft | None = None
@@ -111,12 +112,14 @@ class Generator:
         drawer: Drawer,
         options: PairOptions,
         holdout: Holdout | None = None,
+        effort: Effort | None = None,
         families: Mapping[str, tuple[Builder, float, tuple[int, ...]]] = FAMILIES,
     ) -> None:
         self.graph = graph
         self.name = name
         self.options = options
         self.holdout = holdout or Holdout()
+        self.effort = effort
         self.shop = Workshop(drawer)
         self.families = {
             n: f for n, f in families.items() if not options.families or n in options.families
@@ -125,7 +128,6 @@ class Generator:
         self._seen: set[str] = set()
         self._skeletons: Counter[str] = Counter()
         self._shapes: dict[str, Shape] = {}
-        self._slow: set[str] = set()
         self._failures: Counter[tuple[str, int]] = Counter()
         self._made: Counter[tuple[str, int]] = Counter()
         shares = {
@@ -198,7 +200,6 @@ class Generator:
         done.batches += 1
         done.drafts += row["drafts"]
         done.dropped.update(row["dropped"])
-        self._slow |= set(row["slow"])
         done.examples = {**row["examples"], **done.examples}
         for pair in row["pairs"]:
             self._seen.update(_marks_of(pair))
@@ -250,22 +251,19 @@ class Generator:
             "pairs": batch.pairs,
             "dropped": dict(batch.dropped),
             "examples": batch.examples,
-            "slow": sorted(batch.slow),
             "drafts": batch.drafts,
             "used": [[list(key), n] for key, n in sorted((grown + met).items(), key=str)],
         }
 
     def _try(self, draft: Draft, batch: _Batch) -> bool:
         """Take a draft into the batch or drop it; False where another of the skeleton is no use."""
-        slow = _costly(draft.grounded.tree)
-        if slow & self._slow:
-            batch.drop("goes over what was too slow")
+        if self.effort is not None and self._too_much(draft, self.effort):
+            batch.drop(f"would go over more than {ROWS_GONE_OVER:,} rows", draft)
             return False
         try:
             made = self._verify(draft, batch)
         except QueryTimeout:
             batch.drop(f"more than {TIMEOUT:g} s", draft)
-            batch.slow |= slow
             return False
         except QueryError as error:
             made = f"the engine refuses it: {type(error).__name__}"
@@ -277,6 +275,12 @@ class Generator:
         batch.pairs.append(made)
         batch.last = draft
         return True
+
+    def _too_much(self, draft: Draft, effort: Effort) -> bool:
+        if draft.family == "path":
+            # Any relationship may be gone along, so the greatest hub is soon met.
+            return effort.greatest_hub > ROWS_GONE_OVER
+        return effort.rows(draft.reach or draft.grounded) > ROWS_GONE_OVER
 
     # ------------------------------------------------------------ verification
 
@@ -383,25 +387,6 @@ def _marks(cypher: str, question: str, family: str) -> tuple[str, str, str]:
 
 def _marks_of(pair: Mapping[str, Any]) -> tuple[str, str, str]:
     return _marks(pair["cypher"], pair["question"], pair["family"])
-
-
-def _costly(tree: Tree) -> frozenset[str]:
-    """What may make a tree slow: going back over the relation one came by (a hub meets itself).
-
-    A tree without such a place stands for itself.
-    """
-    found = set()
-    for hop in tree.hops:
-        for other in tree.hops:
-            if other.relation == hop.relation and (
-                (other.parent == hop.child and other.forward != hop.forward)
-                or (
-                    other is not hop and other.parent == hop.parent and other.forward == hop.forward
-                )
-            ):
-                r = hop.relation
-                found.add(f"{r.start} {r.type} {r.end} {hop.forward}")
-    return frozenset(found) or frozenset({tree.key})
 
 
 def _mask(text: str) -> str:

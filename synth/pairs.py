@@ -20,7 +20,9 @@ class Draft:
     ``text`` holds marks where ``values`` stand. ``ordered``: the rows' order is asked for.
     ``probe`` is a query whose rows must differ in their last column, as far as the order or a
     limit depends on it (``keep``: the limit; 0 for a whole order). ``distinct_rows``: equal rows
-    would be asked for twice. ``falsy``: false and zero are answers. ``check`` says what is wrong with a result, "" if nothing.
+    would be asked for twice. ``falsy``: false and zero are answers. ``check`` says
+    what is wrong with a result, "" if nothing. ``others``: more matches whose conditions it has.
+    ``reach``: what it goes over, where that is more than ``grounded``.
     """
 
     family: str
@@ -40,6 +42,7 @@ class Draft:
     falsy: bool = False
     check: Callable[[Result], str] = lambda _: ""
     others: Sequence[Grounded] = field(default_factory=tuple)
+    reach: Grounded | None = None
 
     def written(self) -> str:
         """The query with its values written out."""

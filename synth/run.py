@@ -21,12 +21,16 @@ from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.introspect import introspect
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.statistics import collect_statistics
+from cypherforge.synth.effort import measure
 from cypherforge.synth.generate import Generated, Generator, PairOptions
 from cypherforge.synth.holdout import Holdout
 from cypherforge.synth.pairs import KIND, VERSION
 from cypherforge.synth.predicates import Predicates, find_predicates
 from cypherforge.synth.sample import draw_sample
 from cypherforge.synth.trees import Drawer
+
+#: Named anew when its rows change, so that no run goes on from rows of another kind.
+JOURNAL = "pairs-2"
 
 
 def make_pairs(
@@ -72,9 +76,9 @@ def make_pairs(
             holdout.blocks_value,
             options.values,
         )
-        generator = Generator(graph, name, drawer, options, holdout)
+        generator = Generator(graph, name, drawer, options, holdout, measure(graph, predicates))
         began = time.process_time()
-        made = generator.run(run.journal(KIND), progress)
+        made = generator.run(run.journal(JOURNAL), progress)
         seconds = time.process_time() - began
         if not made.pairs:
             raise InputError(
@@ -97,7 +101,7 @@ def make_pairs(
                     for reason, number in sorted(made.dropped.items())
                 ],
             )
-        run.drop_journal(KIND)
+        run.drop_journal(JOURNAL)
         return Artifact.open(run.path / KIND, KIND)
 
 

@@ -1,6 +1,10 @@
 """Pairs from a graph: verified, seeded, resumable, free of what is held out, clear where none can be."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,9 +25,12 @@ from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.neutral import NodeRow, RelationshipRow
 from cypherforge.graph.policy import ValuePolicy
 from cypherforge.synth.check import check_pairs
+from cypherforge.synth.effort import measure
 from cypherforge.synth.generate import PairOptions
 from cypherforge.synth.holdout import Holdout
+from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.run import make_pairs, read_predicates
+from cypherforge.synth.trees import Condition, Grounded, Hop, Tree
 
 SIZE = 60
 
@@ -129,6 +136,49 @@ def test_a_run_that_was_cut_off_ends_with_the_same_pairs(
     assert make_pairs(films, "films", tmp_path, PairOptions(size=SIZE)).digest == made.digest
     with pytest.raises(OptionsChanged):
         make_pairs(films, "films", tmp_path, PairOptions(size=SIZE, seed=3))
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from cypherforge.artifacts.journal import Journal
+from cypherforge.graph.connect import connect
+from cypherforge.synth.generate import PairOptions
+from cypherforge.synth.run import make_pairs
+
+append, left, written = Journal.append, int(sys.argv[3]), sys.argv[4] == "written"
+
+def killed(self, key, row):
+    global left
+    left -= 1
+    row = row if left == 0 and not written else append(self, key, row)
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return row
+
+Journal.append = killed
+with connect(sys.argv[1]) as graph:
+    make_pairs(graph, "films", Path(sys.argv[2]), PairOptions(size=int(sys.argv[5])))
+"""
+
+
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_ends_with_the_same_pairs(
+    films: Graph, made: Artifact, tmp_path: Path
+) -> None:
+    world.write_graph(tmp_path / "films")
+    # At once, with a batch that was not yet written down, and right after one that was.
+    for number, (left, moment) in enumerate([(1, "lost"), (9, "lost"), (6, "written")]):
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(tmp_path / "films"), str(tmp_path / "run"),
+             str(left), moment, str(SIZE)],
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+        )  # fmt: skip
+        assert done.returncode == -signal.SIGKILL
+    assert (
+        make_pairs(films, "films", tmp_path / "run", PairOptions(size=SIZE)).digest == made.digest
+    )
 
 
 def test_families_and_relations_can_be_chosen(films: Graph, tmp_path: Path) -> None:
@@ -250,3 +300,22 @@ def test_predicates_that_nobody_asks_for_are_dropped_with_a_reason() -> None:
         "_Meta": "system label",
     }
     assert [a.name for a in found.attributes["Shop"]] == ["name", "rating"]
+
+
+def test_what_a_hub_would_blow_up_is_not_asked(tmp_path: Path) -> None:
+    """2,000 pages on one site meet each other there 4,000,000 times."""
+    nodes = [NodeRow(0, ("Site",), {"name": "Hub"}), NodeRow(1, ("Site",), {"name": "Other"})]
+    nodes += [NodeRow(10 + i, ("Page",), {"title": f"Page {i}"}) for i in range(2000)]
+    links = [RelationshipRow(i, "LOCATED_ON", 10 + i, int(i % 500 == 0)) for i in range(2000)]
+    with EmbeddedGraph.from_rows(nodes, links) as graph:
+        effort = measure(graph, read_predicates(graph))
+    (relation,) = {key[0] for key in effort.degrees}
+    assert effort.greatest_hub == 1996
+    there = Tree(("Page", "Site"), (Hop(relation, 0, 1, True),))
+    back = Tree(("Page", "Site", "Page"), (*there.hops, Hop(relation, 1, 2, False)))
+    one = Attribute("node", "Page", "title", "STRING", "name", 1.0, 2000)
+    given = Condition(("node", 2), one, "=", "Page 1", True)
+    assert effort.rows(Grounded(there, ["", ""], [])) == 2000
+    # 1996 pages find 1996 others, 4 find 4.
+    assert effort.rows(Grounded(back, ["", "", ""], [])) == pytest.approx(1996**2 + 4**2)
+    assert effort.rows(Grounded(back, ["", "", ""], [], [given])) < 2000
