@@ -1,5 +1,6 @@
 """Commands: ``ask`` and ``schema grammar``."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from cypherforge.core.cli_support import (
     UserOption,
 )
 from cypherforge.core.console import echo, echo_json, format_table
+from cypherforge.core.datasets import load_dataset
 from cypherforge.core.errors import UsageError
 from cypherforge.core.paths import answers_folder
 from cypherforge.core.progress import ConsoleProgress
@@ -22,6 +24,7 @@ from cypherforge.graph.values import display
 from cypherforge.llm.specs import open_model
 from cypherforge.runtime.guarded import PROFILES
 from cypherforge.runtime.pipeline import Answer, Outcome, Pipeline
+from cypherforge.runtime.prompts import Exemplar
 from cypherforge.runtime.schema_grammar import HOPS, schema_grammar
 from cypherforge.runtime.sentence import with_sentence
 from cypherforge.runtime.strategies import open_strategy
@@ -59,6 +62,16 @@ def ask_command(
         list[str] | None,
         typer.Option("--without", help="A part that the strategy leaves out; may be repeated."),
     ] = None,
+    with_parts: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="A part that it has not of itself: grammar, shapes ..."),
+    ] = None,
+    exemplars: Annotated[
+        Path | None,
+        typer.Option(
+            help="Question-Cypher pairs to show: a run of synth pairs, or a dataset of this graph."
+        ),
+    ] = None,
     answer_sentence: Annotated[
         bool,
         typer.Option(
@@ -84,12 +97,22 @@ def ask_command(
     with connect(graph, user=user, database=database, timeout=timeout) as opened:
         listener = _printer(progress) if trace else None
         if strategy is None:
-            if without:
-                raise UsageError("--without needs --strategy", hint="e.g. --strategy full")
+            if without or with_parts or exemplars:
+                raise UsageError(
+                    "--without, --with and --exemplars need --strategy", hint="e.g. --strategy full"
+                )
             pipeline = Pipeline.from_bundle(bundle, graph=opened, model=backbone)
             answer = pipeline.ask(question, listener=listener)
         else:
-            options: dict[str, Any] = {"parts_off": without} if without else {}
+            options: dict[str, Any] = {}
+            if without:
+                options["parts_off"] = without
+            if with_parts:
+                options["parts_on"] = with_parts
+            if exemplars is not None:
+                made = exemplars / "pairs" / "pairs.jsonl"
+                pairs = load_dataset(made if made.is_file() else exemplars).examples
+                options["exemplars"] = [Exemplar(pair.question, pair.cypher) for pair in pairs]
             if strategy in PROFILES:
                 options["progress"] = progress
             way = open_strategy(strategy, graph=opened, model=backbone, bundle=bundle, **options)
