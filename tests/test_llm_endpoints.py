@@ -26,6 +26,7 @@ from cypherforge.core.progress import NullProgress
 from cypherforge.llm.base import ChatModel, ChatRequest, Message, samples
 from cypherforge.llm.budget import Budget, Meter
 from cypherforge.llm.specs import open_embedder, open_model
+from cypherforge.llm.watch import CUT, watching
 
 Reply = tuple[int, dict[str, str], Any]
 ASK = ChatRequest((Message("system", "schema"), Message("user", "How many? {x}")))
@@ -255,11 +256,20 @@ def test_a_cut_off_answer_is_asked_again_with_more_room(server: Server) -> None:
     assert meter.completion_tokens == 14
 
 
-def test_a_draft_of_a_vote_that_is_cut_off_is_not_asked_again(server: Server) -> None:
+def test_a_draft_of_a_vote_that_is_cut_off_is_not_asked_again(
+    server: Server, tmp_path: Path
+) -> None:
     server.reply = lambda path, body: (200, {}, completion("MATCH (n)", "length"))
     meter = Meter()
-    assert model_at(server, meter=meter).chat(replace(ASK, roomy=False)).finish == "length"
+    model = model_at(server, cache=tmp_path, meter=meter)
+    for _ in range(2):
+        assert model.chat(replace(ASK, roomy=False)).finish == "length"
     assert meter.calls == 1
+    # Who wants a whole answer is not given the piece.
+    server.reply = lambda path, body: (200, {}, completion("MATCH (n) RETURN n"))
+    assert model.chat(ASK).text == "MATCH (n) RETURN n"
+    assert model.chat(replace(ASK, roomy=False)).text == "MATCH (n) RETURN n"
+    assert meter.calls == 2
 
 
 def test_logprobs_are_read_and_impossible_ones_are_numbers(server: Server) -> None:
@@ -513,3 +523,89 @@ def test_embeddings_of_a_server(server: Server) -> None:
     server.reply = lambda path, body: (200, {}, {"data": []})
     with pytest.raises(ModelAnswerError, match="is it an embedding model"):
         embedder.embed(["new"])
+
+
+def chunks(tokens: list[tuple[str, float]], finish: str = "stop") -> bytes:
+    """A streamed completion of single tokens whose alternatives are all as likely as they."""
+    rows: list[dict[str, Any]] = [{"choices": [{"delta": {"role": "assistant", "content": None}}]}]
+    for token, logprob in tokens:
+        told = {"token": token, "logprob": logprob}
+        rows.append(
+            {
+                "model": "served-alias",
+                "choices": [
+                    {
+                        "delta": {"content": token},
+                        "logprobs": {"content": [{**told, "top_logprobs": [told]}]},
+                    }
+                ],
+            }
+        )
+    rows.append({"choices": [{"delta": {}, "finish_reason": finish}]})
+    rows.append({"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": len(tokens)}})
+    lines = [": a comment"] + [f"data: {json.dumps(row)}" for row in rows] + ["data: [DONE]"]
+    return "\n\n".join(lines).encode() + b"\n\n"
+
+
+SURE = ChatRequest((Message("user", "How many?"),), logprobs=1, roomy=False)
+TOKENS = [("MATCH", -0.1), (" (n)", -0.2), (" RETURN", -3.0), (" n", -0.1)]
+
+
+def test_a_watched_answer_is_streamed_and_comes_whole(server: Server) -> None:
+    server.reply = lambda path, body: (200, {"Content-Type": "text/event-stream"}, chunks(TOKENS))
+    seen: list[str] = []
+    with watching(lambda token: bool(seen.append(token.token)) or True):
+        answer = model_at(server).chat(SURE)
+    assert server.bodies[0]["stream"] is True
+    assert server.bodies[0]["stream_options"] == {"include_usage": True}
+    assert seen == [token for token, _ in TOKENS]
+    assert (answer.text, answer.finish, answer.usable) == ("MATCH (n) RETURN n", "stop", True)
+    assert (answer.prompt_tokens, answer.completion_tokens) == (11, 4)
+    assert [t.logprob for t in answer.logprobs] == [-0.1, -0.2, -3.0, -0.1]
+    assert answer.model == "served-alias"
+
+
+def test_a_watch_cuts_an_answer_off_and_it_is_not_kept(server: Server, tmp_path: Path) -> None:
+    server.reply = lambda path, body: (200, {"Content-Type": "text/event-stream"}, chunks(TOKENS))
+    meter = Meter()
+    model = model_at(server, cache=tmp_path, meter=meter)
+    with watching(lambda token: token.logprob > -1):
+        answer = model.chat(SURE)
+    assert (answer.text, answer.finish, answer.note) == ("MATCH (n) RETURN", "length", CUT)
+    assert answer.completion_tokens == 3 and not answer.usable
+    assert meter.calls == 1 and meter.completion_tokens == 3
+    # Nobody watches now: the same request is sent again, unstreamed, for nothing was kept.
+    server.reply = lambda path, body: (200, {}, completion("MATCH (n) RETURN n"))
+    assert model.chat(SURE).usable
+    assert "stream" not in server.bodies[1]
+    # A kept answer is whole, whoever watches.
+    with watching(lambda token: False):
+        assert model.chat(SURE).cached
+    assert len(server.bodies) == 2
+
+
+def test_a_server_that_does_not_stream_answers_all_the_same(server: Server) -> None:
+    with watching(lambda token: False):
+        answer = model_at(server).chat(SURE)
+    assert (answer.text, answer.finish) == ("MATCH (n) RETURN n", "stop")
+
+
+def test_without_log_probabilities_nothing_is_streamed(server: Server) -> None:
+    with watching(lambda token: False):
+        assert model_at(server).chat(ASK).usable
+    assert "stream" not in server.bodies[0]
+
+
+def test_errors_of_a_stream_are_those_of_any_answer(server: Server) -> None:
+    def watch(token: object) -> bool:
+        return True
+
+    server.reply = lambda path, body: (401, {}, {"error": {"message": "no key"}})
+    with watching(watch), pytest.raises(ModelAuthError):
+        model_at(server).chat(SURE)
+    # It breaks off in the middle and says nothing of an end: cut off, not an answer.
+    broken = chunks(TOKENS).split(b'data: {"choices": [{"delta": {}')[0]
+    server.reply = lambda path, body: (200, {"Content-Type": "text/event-stream"}, broken)
+    with watching(watch):
+        answer = model_at(server).chat(SURE)
+    assert (answer.finish, answer.usable) == ("length", False)

@@ -13,9 +13,20 @@ from typing import Any
 
 import openai
 
+try:  # The SDK brings one of the two, by its version.
+    import httpx2 as httpx
+except ImportError:
+    import httpx  # type: ignore[import-not-found, no-redef, unused-ignore]
+
 from cypherforge.core.errors import ModelAnswerError, ModelAuthError, UsageError
-from cypherforge.core.files import loads
-from cypherforge.llm.base import ChatAnswer, ChatRequest, Finish, TokenLogprob
+from cypherforge.core.files import dumps, loads
+from cypherforge.llm.base import (
+    ChatAnswer,
+    ChatRequest,
+    Finish,
+    TokenLogprob,
+    estimate_tokens,
+)
 from cypherforge.llm.failures import (
     AttemptFailed,
     from_status,
@@ -24,6 +35,7 @@ from cypherforge.llm.failures import (
     redact,
 )
 from cypherforge.llm.specs import ModelSpec
+from cypherforge.llm.watch import CUT, Watch, current_watch
 
 _WHOLE = {"stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete", "completed"}
 _REFUSED = {"content_filter", "refusal", "safety"}
@@ -61,11 +73,17 @@ class OpenAIEndpoint:
         self._dropped: set[str] = set()
 
     def chat(self, request: ChatRequest) -> ChatAnswer:
-        """One attempt. Raises AttemptFailed, PromptTooLong, ModelAuthError, QuotaExhausted and others."""
+        """One attempt. Raises AttemptFailed, PromptTooLong, ModelAuthError, QuotaExhausted and others.
+
+        An answer with log probabilities is streamed if somebody watches it (``llm/watch.py``).
+        """
         body = self._body(request)
+        watch = current_watch() if request.logprobs else None
         while True:
             sent = {key: value for key, value in body.items() if key not in self._dropped}
             try:
+                if watch is not None:
+                    return self._streamed(sent, request, watch)
                 raw = self._client.chat.completions.with_raw_response.create(
                     model=self._model,
                     messages=sent.pop("messages"),
@@ -82,6 +100,29 @@ class OpenAIEndpoint:
                 raise self._timed_out() from None
             except openai.APIConnectionError as error:
                 raise self._unreachable(error) from None
+
+    def _streamed(self, sent: dict[str, Any], request: ChatRequest, watch: Watch) -> ChatAnswer:
+        """One streamed attempt; the connection is closed as soon as the watch has seen enough."""
+        reader = StreamReader(watch)
+        with self._client.chat.completions.with_streaming_response.create(
+            model=self._model,
+            messages=sent.pop("messages"),
+            extra_body={**sent, "stream": True, "stream_options": {"include_usage": True}},
+        ) as raw:
+            try:
+                for line in raw.iter_lines():
+                    if not reader.take(line):
+                        break
+            except Exception as error:
+                # The SDK does not wrap what breaks in mid-stream; its HTTP library goes by two names.
+                if not type(error).__module__.startswith("httpx"):
+                    raise
+                if "Timeout" in type(error).__name__:
+                    raise self._timed_out() from None
+                raise no_connection(error, self.where, self._key) from None
+        if reader.cut:
+            return reader.partial(self._model, estimate_tokens(request.prompt_chars()))
+        return self._answer(reader.document())
 
     def embed(self, texts: list[str]) -> tuple[list[list[float]], int]:
         """Vectors in the order of ``texts``, and the tokens used. Raises as :meth:`chat`."""
@@ -196,6 +237,77 @@ class OpenAIEndpoint:
         return read_answer(document, self._model)
 
 
+class StreamReader:
+    """Puts a streamed chat completion together, line by line of its server-sent events."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._text: list[str] = []
+        self._tokens: list[Any] = []
+        self._plain: list[str] = []
+        self._head: dict[str, Any] = {}
+        self._message: dict[str, Any] = {}
+        self._finish: Any = None
+        self.cut = False
+
+    def take(self, line: str) -> bool:
+        """Read a line; False when nothing more is wanted."""
+        if not line.startswith("data:"):
+            # A server that cannot stream sends the whole document.
+            if line.strip() and not line.startswith((":", "event:", "id:", "retry:")):
+                self._plain.append(line)
+            return True
+        data = line.removeprefix("data:").strip()
+        if data == "[DONE]":
+            return False
+        try:
+            chunk = loads(data)
+        except ValueError:
+            self._plain.append(data)
+            return True
+        if not isinstance(chunk, dict) or chunk.get("error"):
+            self._plain.append(data)
+            return False
+        self._head |= {key: chunk[key] for key in ("model", "usage") if chunk.get(key)}
+        choices = chunk.get("choices") or [{}]
+        choice = choices[0] if isinstance(choices[0], dict) else {}
+        delta = choice.get("delta") or {}
+        self._text.append(delta["content"] if isinstance(delta.get("content"), str) else "")
+        self._message |= {k: delta[k] for k in ("refusal", "reasoning_content") if delta.get(k)}
+        self._finish = choice.get("finish_reason") or self._finish
+        logprobs = choice.get("logprobs")
+        for row, token in zip(_rows(logprobs), _logprobs(logprobs), strict=True):
+            self._tokens.append(row)
+            if not self._watch(token):
+                self.cut = True
+        return not self.cut
+
+    def document(self) -> str:
+        """The completion as JSON, as if it had come whole; what was no stream as it came."""
+        if self._plain:
+            return "\n".join(self._plain)
+        message = {"role": "assistant", "content": "".join(self._text), **self._message}
+        choice = {
+            "index": 0,
+            "message": message,
+            "finish_reason": self._finish,
+            "logprobs": {"content": self._tokens},
+        }
+        return dumps({**self._head, "choices": [choice]})
+
+    def partial(self, model: str, prompt_tokens: int) -> ChatAnswer:
+        """What came until the cut; the tokens of the prompt are an estimate, nobody told them."""
+        return ChatAnswer(
+            "".join(self._text),
+            "length",
+            prompt_tokens=prompt_tokens,
+            completion_tokens=len(self._tokens),
+            model=str(self._head.get("model") or model),
+            logprobs=_logprobs({"content": self._tokens}),
+            note=CUT,
+        )
+
+
 def read_answer(document: Mapping[str, Any], model: str) -> ChatAnswer:
     """The answer in a chat completion, whatever shape its content has.
 
@@ -248,7 +360,6 @@ def _finish(reason: Any, text: str) -> tuple[Finish, str]:
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprob, ...]:
-    rows = value.get("content") if isinstance(value, dict) else None
     return tuple(
         TokenLogprob(
             str(row.get("token", "")),
@@ -258,8 +369,13 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...]:
                 for top in row.get("top_logprobs") or ()
             ),
         )
-        for row in rows or ()
+        for row in _rows(value)
     )
+
+
+def _rows(value: Any) -> list[Any]:
+    rows = value.get("content") if isinstance(value, dict) else None
+    return [row for row in rows or () if isinstance(row, dict)]
 
 
 def _finite(value: Any) -> float:
