@@ -13,8 +13,10 @@ from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatAnswer, ChatRequest, TokenLogprob
 from cypherforge.llm.scripted import ScriptedModel
+from cypherforge.llm.watch import CUT, current_watch
 from cypherforge.runtime.confidence import (
     PRESETS,
+    Falling,
     confidence,
     group_confidences,
     naive_grammar,
@@ -162,3 +164,41 @@ def test_without_log_probabilities_it_says_so(graph: Graph, schema: Schema) -> N
         ask(graph, schema, lambda _: f"```cypher\n{RIGHT}\n```")
     with pytest.raises(UsageError, match="preset"):
         ask(graph, schema, drafts((RIGHT, -3.0)), preset="wild")
+
+
+def test_a_draft_that_falls_is_cut_while_it_streams(graph: Graph, schema: Schema) -> None:
+    # Warm-up: three of confidence 1; the fourth falls after 24 of 60 tokens, the fifth does not.
+    streamed: list[int] = []
+
+    def script(request: ChatRequest) -> ChatAnswer:
+        sure, unsure = tokens(-1.9)[0], tokens(-0.3)[0]
+        row = [sure] * 24 + [unsure if request.sample == 3 else sure] * 36
+        # Each draft is another query, so that no consensus ends the sampling.
+        query = RIGHT.replace("m.title", f"m.title, {request.sample}")
+        watch = current_watch()
+        for count, token in enumerate(row, 1):
+            if watch is not None and not watch(token):
+                streamed.append(count)
+                return ChatAnswer(
+                    query[:count], "length", 9, count, logprobs=tuple(row[:count]), note=CUT
+                )
+        text = f"```cypher\n{query}\n```"
+        return ChatAnswer(text, completion_tokens=60, logprobs=tuple(row))
+
+    answer = ask(graph, schema, script, "conf-online", keep=1.0)
+    # One unsure token (0.2 for 1.0) in a group of 16 is below the threshold of 1.0.
+    assert streamed == [25]
+    cut = [step for step in answer.trace.steps if step.part == "cut"]
+    assert [step.details["tokens"] for step in cut] == [25]
+    kept = next(step for step in answer.trace.steps if step.part == "kept")
+    assert kept.details["tokens"] == 4 * 60 + 25
+    assert 3 not in kept.details["drafts"]
+    assert answer.outcome == "answered"
+
+
+def test_a_watch_waits_for_a_whole_group() -> None:
+    watch = Falling(1.0, 3)
+    sure, unsure = tokens(-1.9)[0], tokens(-0.3)[0]
+    assert [watch(t) for t in (unsure, sure, sure, sure, unsure)] == [
+        True, True, False, True, False
+    ]  # fmt: skip

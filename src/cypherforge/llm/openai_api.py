@@ -13,11 +13,6 @@ from typing import Any
 
 import openai
 
-try:  # The SDK brings one of the two, by its version.
-    import httpx2 as httpx
-except ImportError:
-    import httpx  # type: ignore[import-not-found, no-redef, unused-ignore]
-
 from cypherforge.core.errors import ModelAnswerError, ModelAuthError, UsageError
 from cypherforge.core.files import dumps, loads
 from cypherforge.llm.base import (

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from cypherforge.cypher import CypherSyntaxError, normal_form, parse
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatAnswer, ChatModel, ChatRequest, TokenLogprob
+from cypherforge.llm.watch import CUT, watching
 from cypherforge.runtime.draft import Draft
 from cypherforge.runtime.fixes import AlignDirections
 from cypherforge.runtime.pipeline import Answer
@@ -118,6 +120,39 @@ def formal_grammar(query: str) -> bool:
     except CypherSyntaxError:
         return False
     return True
+
+
+class Falling:
+    """A watch that cuts an answer once a whole group of its tokens is less sure than a threshold."""
+
+    def __init__(self, threshold: float, size: int = GROUP) -> None:
+        self._threshold = threshold
+        self._group: deque[float] = deque(maxlen=size)
+
+    def __call__(self, token: TokenLogprob) -> bool:
+        """Whether the answer may go on after this token."""
+        self._group.append(token_confidence(token))
+        full = len(self._group) == self._group.maxlen
+        return not full or sum(self._group) / len(self._group) >= self._threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A model whose answers are cut once they fall below a threshold; one that was cut is no answer."""
+
+    inner: ChatModel
+    threshold: float
+    size: int = GROUP
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside."""
+        return self.inner.name
+
+    def chat(self, request: ChatRequest) -> ChatAnswer:
+        """The answer, whole or cut. A cut one is not asked for again with more room."""
+        with watching(Falling(self.threshold, self.size)):
+            return self.inner.chat(replace(request, roomy=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +273,9 @@ class ConfidenceFilter:
     def sample_online(self, session: Session, request: ChatRequest) -> list[Candidate]:
         """Warm-up drafts, then one at a time until the kept ones agree or all are drawn.
 
-        The endpoint's answers come whole, so a draft that would have been cut is dropped, and its
-        tokens are counted up to the cut: what a streaming endpoint would have spent.
+        A draft that falls below the threshold is cut while it streams. Where answers come whole (a
+        cache, an endpoint that does not stream log probabilities), it is dropped when it is there,
+        and its tokens are counted up to the cut: what streaming would have spent.
         """
         warm = self.sample(session, request, range(min(self.warmup, self.drafts)))
         if not warm:
@@ -248,6 +284,7 @@ class ConfidenceFilter:
         threshold = ranked[max(0, math.ceil(self.keep * len(ranked)) - 1)]
         session.trace.add("threshold", f"{threshold:.3f} from {len(warm)} drafts")
         found = [replace(c, cut=c.confidence < threshold) for c in warm]
+        session.model = Watched(self.model, threshold, self.group)
         for number in range(len(warm), self.drafts):
             if self.agreed([c for c in found if not c.cut]):
                 session.trace.add("stop", f"consensus after {len(found)} drafts")
@@ -255,6 +292,9 @@ class ConfidenceFilter:
             (drafted,) = session.drafts(self.requests(request, [number]), "draft")
             if drafted.answer is not None:
                 found.append(self.candidate(number, drafted, threshold))
+                if drafted.answer.note == CUT:
+                    text = f"draft {number} after {found[-1].tokens} tokens, while it streamed"
+                    session.trace.add("cut", text, tokens=found[-1].tokens)
         return found
 
     def agreed(self, kept: Sequence[Candidate]) -> bool:

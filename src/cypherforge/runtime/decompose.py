@@ -141,6 +141,12 @@ def joined(queries: Sequence[str]) -> str | None:
         for place, item in enumerate(last.items, 1):
             name = f"part{number}_{place}"
             edits.append(Edit(item.expression.span[1], item.span[1], f" AS {name}"))
+            if item.alias is not None and last.order_by is not None:
+                edits += [
+                    Edit(*node.span, name)
+                    for node in last.order_by.walk()
+                    if isinstance(node, ast.Variable) and node.name == item.alias.name
+                ]
             column, count = item.column, 2
             while column in taken:
                 column, count = f"{item.column} {count}", count + 1
