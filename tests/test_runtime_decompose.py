@@ -55,7 +55,7 @@ def test_parts_of_a_question(question: str, parts: tuple[str, ...] | None) -> No
     assert split_question(question) == (parts or (question,))
 
 
-def ask(graph: Graph, question: str, whole: str, **options: object) -> tuple[Answer, list[str]]:
+def ask(graph: Graph, question: str, whole: str) -> tuple[Answer, list[str]]:
     seen: list[str] = []
 
     def script(request: ChatRequest) -> str:
@@ -74,7 +74,6 @@ def ask(graph: Graph, question: str, whole: str, **options: object) -> tuple[Ans
         model=ScriptedModel(script),
         parts_on=["decompose"],
         parts_off=["grammar"],
-        **options,
     )
     return strategy.answer(question), seen
 
