@@ -21,7 +21,7 @@ from cypherforge.cypher.bindings import resolve
 from cypherforge.cypher.edits import Edit, apply_edits
 from cypherforge.cypher.names import quote_string
 from cypherforge.graph.narrow import word_parts
-from cypherforge.graph.schema import Schema
+from cypherforge.graph.schema import Label, RelType, Schema
 from cypherforge.llm.base import Embedder
 from cypherforge.runtime.prompts import Exemplar
 from cypherforge.runtime.question import asked_for, read_question
@@ -67,7 +67,8 @@ def masked(question: str, schema: Schema) -> str:
     """A question with the names of its schema and what it quotes masked, for comparison."""
     names = {name: Placeholder("label", "") for name in schema.labels}
     names |= {name: Placeholder("type", "") for name in schema.types if name not in names}
-    for owner in (*schema.labels.values(), *schema.types.values()):
+    owners: list[Label | RelType] = [*schema.labels.values(), *schema.types.values()]
+    for owner in owners:
         for item in owner.properties:
             names.setdefault(item.name, Placeholder("property", ""))
     quoted = {q.text: Placeholder("value", "") for q in read_question(question).quoted}
