@@ -23,7 +23,7 @@ from cypherforge.core.errors import (
 )
 from cypherforge.core.executor import map_ordered
 from cypherforge.core.progress import NullProgress
-from cypherforge.llm.base import ChatModel, ChatRequest, Message, samples
+from cypherforge.llm.base import ChatModel, ChatRequest, Message, TokenLogprob, samples
 from cypherforge.llm.budget import Budget, Meter
 from cypherforge.llm.specs import open_embedder, open_model
 from cypherforge.llm.watch import CUT, watching
@@ -554,7 +554,12 @@ TOKENS = [("MATCH", -0.1), (" (n)", -0.2), (" RETURN", -3.0), (" n", -0.1)]
 def test_a_watched_answer_is_streamed_and_comes_whole(server: Server) -> None:
     server.reply = lambda path, body: (200, {"Content-Type": "text/event-stream"}, chunks(TOKENS))
     seen: list[str] = []
-    with watching(lambda token: bool(seen.append(token.token)) or True):
+
+    def look(token: TokenLogprob) -> bool:
+        seen.append(token.token)
+        return True
+
+    with watching(look):
         answer = model_at(server).chat(SURE)
     assert server.bodies[0]["stream"] is True
     assert server.bodies[0]["stream_options"] == {"include_usage": True}
