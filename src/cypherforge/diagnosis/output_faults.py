@@ -480,7 +480,7 @@ def _score(a: _Column, b: _Column, edition: Edition) -> float:
 
 def _part_of(form: Form, whole: Form) -> bool:
     """Whether a form is a component of a stored value, as the seconds of a duration."""
-    return form[0] == "property" and form[1] == whole and whole[0] == "property"
+    return bool(form[0] == whole[0] == "property" and form[1] == whole)
 
 
 def _aggregated(form: Form, plain: Form) -> bool:
