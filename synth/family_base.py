@@ -36,6 +36,8 @@ class Workshop:
         ``bare`` is the share of those with one relation that get no condition at all.
         """
         draw = self.drawer
+        # Now and then all of them hops: a condition on values is the commoner draw otherwise.
+        literals = literals and not (draw.predicates.relations and self.rng.random() < 0.3)
         split = [h for h in range(least_hops, relations + 1) if literals or h == relations]
         if not draw.predicates.relations:
             split = [h for h in split if h == 0]

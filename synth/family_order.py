@@ -61,7 +61,7 @@ def extreme(shop: Workshop, relations: int) -> Draft | None:
         question, others = ways(
             shop,
             f"Which of the {whom} have the {best} {key.word}? Return the {many} of all that tie.",
-            f"Find all {whom} that share the {best} {key.word} among them, and return their {many}.",
+            f"Among the {whom}, find all that have the {best} {key.word}, and return their {many}.",
         )
         return finish(
             found,

@@ -20,7 +20,7 @@ from cypherforge.synth.pairs import Draft
 from cypherforge.synth.phrases import phrase
 from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
-from cypherforge.synth.words import listed, noun, plural
+from cypherforge.synth.words import listed, noun, plural, singular
 
 
 def lookup(shop: Workshop, relations: int) -> Draft | None:
@@ -228,7 +228,7 @@ def values_of(shop: Workshop, relations: int) -> Draft | None:
     if not kind:
         return None
     label = shop.drawer.rarest(rich[kind], lambda n: ("target", n))
-    if kind == "item" and shop.rng.random() < 0.3:
+    if kind == "item" and shop.rng.random() < (0.5 if relations == 1 else 0.2):
         found = shop.some(label, relations - 1)
     else:
         found = shop.grounded(relations, label=label)
@@ -253,7 +253,9 @@ def values_of(shop: Workshop, relations: int) -> Draft | None:
             else f"{' AND' if match.where else ' WHERE'} {dotted} IS NOT NULL"
         )
         text = f"{match.match}{null} RETURN DISTINCT {dotted}"
-    what, whom = plural(attribute.word), noun_phrase(found, 0, many=True)
+    # A list is mostly called in the plural already: "owners".
+    word = singular(attribute.word) if kind == "item" else attribute.word
+    what, whom = plural(word), noun_phrase(found, 0, many=True)
     question, others = ways(
         shop,
         f"What are the different {what} of the {whom}?",
@@ -352,7 +354,10 @@ def _other_value(shop: Workshop, relations: int, kind: str) -> Draft | None:
     if not pool or any(_tested(found, 0, a.name) for a in columns):
         return None
     attribute = shop.rng.choice(pool)
-    other = draw.sample.nodes[draw.pick.choice(draw.sample.by_label[label])].get(attribute.name)
+    # What a list must hold is one of the match's own items, so that there is an answer.
+    own = kind == "in list"
+    node = found.nodes[0] if own else draw.pick.choice(draw.sample.by_label[label])
+    other = draw.sample.nodes[node].get(attribute.name)
     if in_list:
         other = (
             other[0] if isinstance(other, list) and other and isinstance(other[0], str) else None

@@ -54,6 +54,7 @@ _SYSTEM_LABEL = re.compile(
     r"^_|^(?:Bloom|Migration|Neo4jMigration|SchemaMeta|System)", re.IGNORECASE
 )
 LONG = 120
+_UNITS = frozenset("cm mm km kg mg ml usd eur".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,9 @@ class Attribute:
     @property
     def word(self) -> str:
         """The property in English; a leading repetition of the owner is kept, as names have it."""
-        return words(self.name)
+        said = words(self.name)
+        head, _, last = said.rpartition(" ")
+        return f"{head} in {last}" if head and last in _UNITS else said
 
     @property
     def sharp(self) -> bool:

@@ -127,12 +127,12 @@ def _unjoined(word: str) -> tuple[str, ...]:
 
 @cache
 def plural(phrase: str) -> str:
-    """The plural of a noun phrase: of its head, which is the last word or stands before "of".
+    """The plural of a noun phrase: of its head, which is the last word or stands before "of", "in".
 
-    >>> plural("match"), plural("date of birth"), plural("age group"), plural("country")
-    ('matches', 'dates of birth', 'age groups', 'countries')
+    >>> plural("match"), plural("date of birth"), plural("age group"), plural("height in cm")
+    ('matches', 'dates of birth', 'age groups', 'heights in cm')
     """
-    head, of, tail = phrase.partition(" of ")
+    head, of, tail = phrase.partition(" of " if " of " in phrase else " in ")
     before, _, last = head.rpartition(" ")
     return f"{before} {_plural_word(last)}".strip() + of + tail
 
