@@ -28,6 +28,7 @@ from cypherforge.graph.values import (
     Unreadable,
     VectorValue,
     iso,
+    zone_name,
 )
 
 TOLERANCE: Final = 1e-10
@@ -37,6 +38,7 @@ WORK: Final = 3_000_000
 """Cells that the search for a column mapping may touch before it gives up as "not decided"."""
 
 Key = Hashable
+_FLOATLESS: Final = frozenset([str, int, bool, type(None), Date, DateTime, Time])
 Keys = list[list[Key]]
 
 
@@ -209,6 +211,8 @@ class ValueKeys:
             for result in rows
             for row in result
             for cell in row
+            # Most cells are of these, and a look at each would cost more than the rest.
+            if type(cell) not in _FLOATLESS
             for value in _floats(cell)
             if math.isfinite(value)
         }
@@ -225,6 +229,8 @@ class ValueKeys:
 
     def key(self, value: Any) -> Key:
         """The key of a value."""
+        if type(value) is str:
+            return value
         if value is None:
             return ("null",)
         if isinstance(value, bool):
@@ -236,7 +242,10 @@ class ValueKeys:
         if isinstance(value, float):
             return self._number(value)
         if isinstance(value, DateTime):
-            return ("datetime" if value.tzinfo else "localdatetime", iso(value))
+            clock = (*value.year_month_day, *value.hour_minute_second_nanosecond)
+            if value.tzinfo is None:
+                return ("localdatetime", *clock)
+            return ("datetime", *clock, value.utcoffset(), zone_name(value))
         if isinstance(value, Date):
             return ("date", iso(value))
         if isinstance(value, Time):

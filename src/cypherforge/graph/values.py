@@ -151,8 +151,14 @@ def _iso_offset(value: Time | DateTime) -> str:
 
 def _iso_datetime(value: DateTime) -> str:
     text = f"{value.date().iso_format()}T{_iso_time(value.time())}{_iso_offset(value)}"
+    zone = zone_name(value)
+    return f"{text}[{zone}]" if zone else text
+
+
+def zone_name(value: DateTime) -> str:
+    """The name of a moment's zone; "" for UTC, for a mere offset and for none."""
     zone = getattr(value.tzinfo, "key", None) or getattr(value.tzinfo, "zone", None)
-    return f"{text}[{zone}]" if zone and zone != "UTC" else text
+    return str(zone) if zone and zone != "UTC" else ""
 
 
 def iso_duration(value: Duration) -> str:
