@@ -110,10 +110,13 @@ def test_nothing_and_nonsense() -> None:
 
 def test_control_c_keeps_what_was_in_flight(tmp_path: Path) -> None:
     log = tmp_path / "log"
+    # A shell starts background jobs with the interrupt ignored, and children inherit that.
     code = f"""
+import signal
 import sys
 import time
 from cypherforge.core.executor import map_ordered
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def work(n):
     sys.stdout.write(f"begun {{n}}\\n")
     sys.stdout.flush()
