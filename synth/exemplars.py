@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cypherforge.artifacts.store import MANIFEST, Artifact
 from cypherforge.core.progress import Progress
 from cypherforge.graph.base import Graph
 from cypherforge.synth.generate import PairOptions
@@ -25,5 +26,10 @@ def target_pairs(
 
     Raises ``InputError`` where a graph gives nothing to ask.
     """
-    made = make_pairs(graph, "target", folder, PairOptions(size=SIZE), progress=progress)
+    done = folder / KIND
+    if (done / MANIFEST).is_file():
+        # Kept whatever became of the data since: exemplars show how to ask, not what is stored.
+        made = Artifact.open(done, KIND)
+    else:
+        made = make_pairs(graph, "target", folder, PairOptions(size=SIZE), progress=progress)
     return [(row["question"], row["cypher"]) for row in made.read_jsonl(f"{KIND}.jsonl")]

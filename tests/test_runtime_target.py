@@ -23,6 +23,7 @@ from cypherforge.llm.scripted import ScriptedModel
 from cypherforge.runtime import target
 from cypherforge.runtime.prompts import Exemplar
 from cypherforge.runtime.strategies import open_strategy
+from cypherforge.synth import exemplars
 
 FILMS = Schema.parse(
     "(:Person {name: STRING})\n(:Movie {title: STRING})\n(:Person)-[:ACTED_IN]->(:Movie)"
@@ -97,6 +98,16 @@ def test_a_graph_that_gives_nothing_is_asked_without_exemplars(
 ) -> None:
     monkeypatch.setattr(target, "entry_points", lambda group: [Point(None)])
     assert target.target_exemplars(graph, graph.schema()) == []
+
+
+def test_pairs_once_made_stay_when_the_data_change(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exemplars, "SIZE", 8)
+    made = exemplars.target_pairs(graph, tmp_path / "own")
+    assert made
+    monkeypatch.setattr(graph, "fingerprint", lambda: "other data")
+    assert exemplars.target_pairs(graph, tmp_path / "own") == made
 
 
 def test_a_bundle_fits_the_graph_that_its_exemplars_speak_of() -> None:

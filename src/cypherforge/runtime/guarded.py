@@ -318,24 +318,20 @@ def open_guarded(
         # Only dialect repair can make Cypher of a condition in a map.
         lowered="dialect" in on,
     )
-    fixes: list[Fix] = []
-    if "dialect" in on:
-        fixes.append(RepairDialect(dialect_of(graph), schema.names()))
-    fixes += [fix for fix in schema_fixes(schema, graph) if fix.name in on]
-    if "endpoints" in on:
-        fixes.append(FixEndpoints(schema))
-    if "aliases" in on:
-        fixes.append(FixAliases())
-    if "scope" in on:
-        fixes.append(FixScope(schema))
-    if "owners" in on:
-        fixes.append(FixOwners(schema))
-    if "missing_hop" in on:
-        fixes.append(FixMissing(schema))
-    if "types" in on:
-        fixes.append(FixTypes(schema))
-    if "literals" in on and index is not None:
-        fixes.append(FixLiterals(schema, index))
+    # In this order; each is called as the part that it is.
+    every: list[Fix] = [
+        RepairDialect(dialect_of(graph), schema.names()),
+        *schema_fixes(schema, graph),
+        FixEndpoints(schema),
+        FixAliases(),
+        FixScope(schema),
+        FixOwners(schema),
+        FixMissing(schema),
+        FixTypes(schema),
+    ]
+    if index is not None:
+        every.append(FixLiterals(schema, index))
+    fixes = [fix for fix in every if fix.name in on]
     loop = None
     if "loop" in on:
         text = render_schema(schema).text
