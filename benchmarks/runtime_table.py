@@ -3,8 +3,8 @@
     python benchmarks/runtime_table.py --model NAME@URL --graphs er,covid --n 10 --arms zero-shot,full
     python benchmarks/runtime_table.py --rows FILE [--rows FILE ...]
 
-An arm is a strategy, with parts left out (``full-loop-vote``) or added (``cypherguard+dialect``), and
-after ``@`` the exemplars it is shown: ``none``, ``bundle``, ``pairs`` (synthesized from the graph:
+An arm is a strategy, with parts left out (``full-loop-vote``) or added (``cypherguard+dialect``), with
+options (``conf:drafts=3:keep=0.4``), and after ``@`` the exemplars it is shown: ``none``, ``bundle``, ``pairs`` (synthesized from the graph:
 ``--pairs FOLDER`` holds runs of ``synth pairs``, ``GRAPH/pairs/pairs.jsonl``) or ``train`` (golds of the same graph whose normal
 form without literals is not the question's own). The questions are those that
 ``draft_collection.py`` chooses by hash. Answers of the model are kept in the cache folder, so arms
@@ -45,12 +45,11 @@ from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatModel, Embedder
 from cypherforge.llm.specs import open_embedder, open_model
+from cypherforge.runtime.guarded import PROFILES
 from cypherforge.runtime.prompts import Exemplar
 from cypherforge.runtime.strategies import STRATEGIES, Strategy, open_strategy
 
 ARMS = "zero-shot,cypherguard@none,vote-vote,vote,full@none"
-# Numbers of these steps are a model's.
-_MODEL_STEPS = ("draft", "correct", "repair")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +61,24 @@ class Arm:
     off: tuple[str, ...]
     on: tuple[str, ...]
     exemplars: str
+    options: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Arm:
-        """Read ``full-loop+shapes@train``."""
-        head, _, source = text.partition("@")
+        """Read ``full-loop+shapes@train``, ``conf:keep=0.4``."""
+        whole, _, source = text.partition("@")
+        head, *options = whole.split(":")
         name = next(n for n in sorted(STRATEGIES, key=len, reverse=True) if head.startswith(n))
         parts = re.findall(r"([-+])([a-z_]+)", head[len(name) :])
         off = tuple(part for sign, part in parts if sign == "-")
         on = tuple(part for sign, part in parts if sign == "+")
-        return cls(text, name, off, on, source or "none")
+        given = [option.split("=", 1) for option in options]
+        return cls(text, name, off, on, source or "none", tuple((k, number(v)) for k, v in given))
+
+
+def number(text: str) -> Any:
+    """An option's value: a number where it is one."""
+    return float(text) if "." in text else int(text) if text.isdigit() else text
 
 
 def main() -> int:
@@ -152,7 +159,9 @@ def run_graph(
             right = answer.outcome in ("answered", "empty", "unanswerable") and bool(
                 same_answer(result, gold)
             )
-            steps = [s for s in answer.trace.steps if s.part in _MODEL_STEPS]
+            steps = [s for s in answer.trace.steps if "completion_tokens" in s.details]
+            # An online arm of confidence filtering pays for a cut draft up to its cut.
+            kept = [s.details["tokens"] for s in answer.trace.steps if s.part == "kept"]
             return {
                 "id": example.id,
                 "graph": name,
@@ -160,7 +169,7 @@ def run_graph(
                 "outcome": answer.outcome,
                 "ex": float(right),
                 "calls": len(steps),
-                "tokens": sum(s.details["completion_tokens"] for s in steps),
+                "tokens": sum(kept or (s.details["completion_tokens"] for s in steps)),
                 "prompt_tokens": sum(s.details["prompt_tokens"] for s in steps),
                 "seconds": round(seconds, 2),
                 "query": answer.cypher,
@@ -187,10 +196,10 @@ def open_arm(
     bundle: str,
 ) -> Strategy:
     """Open the strategy of an arm."""
-    parts: dict[str, Any] = {}
-    if arm.strategy not in ("zero-shot", "naive-retry"):
+    parts: dict[str, Any] = dict(arm.options)
+    if arm.strategy in PROFILES:
         # Many questions run at once: each keeps to one place of the endpoint.
-        parts = {"parts_off": arm.off, "parts_on": arm.on, "at_once": 1}
+        parts |= {"parts_off": arm.off, "parts_on": arm.on, "at_once": 1}
         if arm.exemplars in ("pairs", "train"):
             parts["embedder"] = embedder()
     return open_strategy(
