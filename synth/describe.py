@@ -6,11 +6,20 @@ asked that the query does not test, and nothing tested that is not asked.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from cypherforge.synth.phrases import phrase
 from cypherforge.synth.trees import Condition, Grounded
 from cypherforge.synth.words import a, listed, noun, plural
+
+
+class Spoken(Protocol):
+    """A clause, "watched by Ann", or in full "that was watched by Ann"."""
+
+    def __call__(self, *, full: bool) -> str:
+        """Its text."""
+
 
 _FROM = frozenset("country state city region continent nationality province county town".split())
 _COMPARED = {">": "greater than", "<": "less than", ">=": "at least", "<=": "at most", "=": ""}
@@ -19,9 +28,9 @@ _YEARS = {">": "after {}", "<": "before {}", ">=": "{} or later", "<=": "{} or e
 
 
 def shown(value: Any) -> str:
-    """A value as a question quotes it: texts in single quotes, numbers and dates bare."""
+    """A value as a question quotes it: texts in quotes, numbers and dates bare."""
     if isinstance(value, str):
-        return f"'{value}'"
+        return f'"{value}"' if "'" in value and '"' not in value else f"'{value}'"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -64,25 +73,41 @@ def with_text(condition: Condition) -> str:
     return f"with {attribute.word} {shown(condition.value)}"
 
 
-def noun_phrase(grounded: Grounded, node: int, *, many: bool, head: str = "") -> str:
-    """A node that is not one particular entity, with all that is asked of it, without article."""
+def noun_phrase(
+    grounded: Grounded, node: int, *, many: bool, head: str = "", first: Spoken | None = None
+) -> str:
+    """A node that is not one particular entity, with all that is asked of it, without article.
+
+    ``first`` says one more thing of it, before the other clauses.
+    """
     label = grounded.tree.labels[node]
     head = head or (plural(noun(label)) if many else noun(label))
     withs: list[str] = []
     clauses: list[str] = []
-    reduced: list[str] = []
     for c in grounded.of_node(node):
         if c.op == "=" and c.attribute.role not in ("date", "datetime", "year", "number"):
             withs.append(with_text(c))
         else:
             clauses.append(f"whose {c.attribute.word} {compared(c)}")
-    for i in grounded.tree.children(node):
-        text = clause(grounded, i, many=many)
-        (reduced if _is_reduced(text) else clauses).append(text)
+    spoken = [first] if first is not None else []
+    spoken += [partial(clause, grounded, i, many=many) for i in grounded.tree.children(node)]
+    # "watched by Ann" alone, but "that were watched by Ann and that have the genre 'War'".
+    full = bool(clauses) or not all(_is_reduced(say(full=False)) for say in spoken)
+    texts = [say(full=full) for say in spoken]
+    ahead = texts[:1] if first is not None else []
+    clauses = [*ahead, *clauses, *texts[len(ahead) :]]
+    reduced = [text for text in clauses if _is_reduced(text)]
+    clauses = [text for text in clauses if not _is_reduced(text)]
     said = " ".join([head, _joined(withs), listed(reduced)])
     if clauses:
         said += (" and " if reduced else " ") + listed(clauses)
     return " ".join(said.split())
+
+
+def either_of(one: Spoken, other: Spoken) -> str:
+    """Two clauses with "or" between: both reduced, or both whole."""
+    full = not (_is_reduced(one(full=False)) and _is_reduced(other(full=False)))
+    return f"{one(full=full)} or {other(full=full)}"
 
 
 def _joined(withs: list[str]) -> str:
@@ -96,8 +121,11 @@ def _is_reduced(text: str) -> bool:
     return not text.startswith(("who ", "that ", "whose "))
 
 
-def clause(grounded: Grounded, hop: int, *, many: bool) -> str:
-    """What a hop says of its parent, with the conditions on the relationship."""
+def clause(grounded: Grounded, hop: int, *, many: bool, full: bool = False) -> str:
+    """What a hop says of its parent, with the conditions on the relationship.
+
+    ``full``: with its pronoun and verb, where it could stand without.
+    """
     step = grounded.tree.hops[hop]
     relation = step.relation
     spoken = phrase(relation.type, relation.start, relation.end)
@@ -105,7 +133,7 @@ def clause(grounded: Grounded, hop: int, *, many: bool) -> str:
     if step.forward:
         text = spoken.forward(relation.start, target, many=many)
     else:
-        text = spoken.backward(relation.end, target, many=many)
+        text = spoken.backward(relation.end, target, many=many, full=full)
     return f"{text} {conditions_of_hop(grounded, hop)}".strip()
 
 

@@ -16,8 +16,8 @@ from cypherforge.graph.base import Graph
 from cypherforge.synth.predicates import Predicates, Relation
 from cypherforge.synth.trees import Grounded
 
-#: What may be gone over; the embedded engine does so much in a second or two.
-ROWS_GONE_OVER = 500_000
+#: What may be gone over; the embedded engine does so much in less than a second.
+ROWS_GONE_OVER = 200_000
 
 
 @dataclass(frozen=True, slots=True)

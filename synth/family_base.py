@@ -123,6 +123,17 @@ def asked(columns: list[Attribute], many: bool) -> str:
     return listed([plural(spoken(a)) if many else spoken(a) for a in columns])
 
 
+def columns_of(columns: list[Attribute], whom: str, *, every: bool = False) -> str:
+    """What is asked of several nodes: "the names of the movies", "all outcomes".
+
+    ``every``: "the names of all movies".
+    """
+    article = "all" if every else "the"
+    if called_so(columns):
+        return f"{article} {whom}"
+    return f"the {asked(columns, True)} of {article} {whom}"
+
+
 def called_so(columns: list[Attribute]) -> bool:
     """Whether the only column is what the label itself is called: the outcome of an outcome."""
     return len(columns) == 1 and columns[0].word == noun(columns[0].owner)
@@ -184,7 +195,7 @@ def ways(shop: Workshop, *forms: str) -> tuple[str, list[str]]:
     return forms[first], [*forms[:first], *forms[first + 1 :]]
 
 
-def about(hop: Hop, *, many: bool = False, child_many: bool = True) -> str:
+def about(hop: Hop, *, many: bool = False, child_many: bool = True, full: bool = False) -> str:
     """The clause of a hop's child with a pronoun for the parent: "watched by them".
 
     ``many``: the parent is spoken of in the plural; a person is "they" in any case.
@@ -198,7 +209,7 @@ def about(hop: Hop, *, many: bool = False, child_many: bool = True) -> str:
     # "that they played in", but "watched by them", "of it": the pronoun is subject or object.
     subject = not (said.by or said.noun or said.text == "with")
     word = ("they" if they else "it") if subject else ("them" if they else "it")
-    return said.backward(relation.end, word, many=child_many, plural=they)
+    return said.backward(relation.end, word, many=child_many, plural=they, full=full)
 
 
 def tangled(found: Grounded) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cypherforge.cypher.names import quote_name
-from cypherforge.synth.describe import clause, noun_phrase, shown, thing
+from cypherforge.synth.describe import clause, either_of, noun_phrase, shown, thing
 from cypherforge.synth.family_base import (
     Workshop,
     asked,
     camel,
+    columns_of,
     columns_text,
     finish,
     once,
@@ -50,7 +53,7 @@ def either(shop: Workshop, relations: int) -> Draft | None:
         f"CALL {{ {first.match} RETURN {n}, {first.nodes[1]} AS other UNION "
         f"{second.match} RETURN {n}, {second.nodes[1]} AS other }} WITH DISTINCT {n} "
     )
-    told = f"{clause(parts[0], 0, many=True)} or {clause(parts[1], 0, many=True)}"
+    told = either_of(*(partial(clause, part, 0, many=True) for part in parts))
     whom = plural(noun(label))
     if shop.kind("union", ["names", "number"]) == "number":
         text += f"RETURN count({n}) AS {quote_name(camel(noun(label), 'count'))}"
@@ -66,9 +69,9 @@ def either(shop: Workshop, relations: int) -> Draft | None:
         what = asked(columns, True)
         question, others = ways(
             shop,
-            f"What are the {what} of the {whom} {told}?",
-            f"List the {what} of all {whom} {told}.",
-            f"Find the {what} of {whom} {told}, or both.",
+            f"What are {columns_of(columns, whom)} {told}?",
+            f"List {columns_of(columns, whom, every=True)} {told}.",
+            f"Find {columns_of(columns, whom, every=True)} {told}, or both.",
         )
     draft = finish(parts[0], "union", text, held, relations, question, others, what, whom)
     draft.others = (parts[1],)
@@ -241,9 +244,9 @@ def in_year(shop: Workshop, relations: int) -> Draft | None:
         what = asked(columns, True)
         question, others = ways(
             shop,
-            f"What are the {what} of the {joined}?",
-            f"List the {what} of all {joined}.",
-            f"Retrieve the {what} of all {joined}.",
+            f"What are {columns_of(columns, joined)}?",
+            f"List {columns_of(columns, joined, every=True)}.",
+            f"Retrieve {columns_of(columns, joined, every=True)}.",
         )
     return finish(found, "time", text, held, relations, question, others, what,
                   plural(noun(label)), more=[stated])  # fmt: skip
@@ -308,9 +311,9 @@ def _interval(shop: Workshop, relations: int, kind: str) -> Draft | None:
     what = asked(columns, True)
     question, others = ways(
         shop,
-        f"What are the {what} of the {whom} {told}?",
-        f"List the {what} of all {whom} {told}.",
-        f"Retrieve the {what} of the {whom} {told}.",
+        f"What are {columns_of(columns, whom)} {told}?",
+        f"List {columns_of(columns, whom, every=True)} {told}.",
+        f"Retrieve {columns_of(columns, whom)} {told}.",
     )
     return finish(found, "time", text, held, relations, question, others, what,
                   plural(noun(label)), more=[stated])  # fmt: skip

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from cypherforge.cypher.names import quote_name
 from cypherforge.synth.describe import noun_phrase
 from cypherforge.synth.family_aggregation import several
-from cypherforge.synth.family_base import Workshop, about, asked, camel, columns_text, finish, ways
+from cypherforge.synth.family_base import (
+    Workshop,
+    about,
+    asked,
+    called_so,
+    camel,
+    columns_of,
+    columns_text,
+    finish,
+    ways,
+)
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.predicates import Attribute
 from cypherforge.synth.trees import Grounded, Hop, PatternText, Tree, Values, label_text
@@ -123,7 +133,7 @@ def _grouped(shop: Workshop, made: Around, family: str, relations: int) -> Draft
     question, others = ways(
         shop,
         f"For each {made.each}, return the {what} and the number of {made.counted}{zero}.",
-        f"List the {asked(made.columns, True)} of the {made.all} and, for each, the number of {made.counted}{zero}.",
+        f"List {columns_of(made.columns, made.all)} and, for each, the number of {made.counted}{zero}.",
         f"For each {made.each}, how many {made.counted} are there{zero}? Return the {what} and the number.",
     )
     draft = finish(made.found, family, text, made.held, relations, question, others,
@@ -145,10 +155,11 @@ def most(shop: Workshop, relations: int) -> Draft | None:
     if kind == "above":
         least = shop.rng.choice([2, 2, 3, 4, 5, 10])
         text = f"{made.grouped} WHERE {made.alias} > {least} RETURN {made.returned}"
+        those = "those" if called_so(made.columns) else f"the {what} of those"
         question, others = ways(
             shop,
             f"Which {made.all} have more than {least} {made.counted_of_all}? Return the {what} and the number.",
-            f"List the {what} of the {made.all} with more than {least} {made.counted_of_all}, and how many.",
+            f"Among the {made.all}, list {those} with more than {least} {made.counted_of_all}, and how many.",
             f"Find the {made.all} that count more than {least} {made.counted_of_all}. Return their {what} and the number.",
         )
         return finish(made.found, "having", text, made.held, relations, question, others,
@@ -172,7 +183,7 @@ def most(shop: Workshop, relations: int) -> Draft | None:
     else:
         question, others = ways(
             shop,
-            f"What are the {what} of the top {keep} {made.all} by number of {made.counted_of_all}? Return the number too.",
+            f"What are {columns_of(made.columns, f'top {keep} {made.all}')} by number of {made.counted_of_all}? Return the number too.",
             f"Find the {keep} {made.all} with the most {made.counted_of_all}. Return the {what} and the number, highest first.",
             f"List the top {keep} {made.all} by their number of {made.counted_of_all}, with the {what} and the number.",
         )

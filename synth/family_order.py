@@ -5,7 +5,7 @@ from __future__ import annotations
 from cypherforge.cypher.names import quote_name
 from cypherforge.synth.describe import noun_phrase
 from cypherforge.synth.family_aggregation import several
-from cypherforge.synth.family_base import Workshop, asked, columns_text, finish, ways
+from cypherforge.synth.family_base import Workshop, asked, columns_of, columns_text, finish, ways
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.trees import PatternText, Values
 from cypherforge.synth.words import noun, plural
@@ -101,8 +101,8 @@ def extreme(shop: Workshop, relations: int) -> Draft | None:
         way += f", then by {what}"
     question, others = ways(
         shop,
-        f"What are the {many} of the {whom}, sorted by {key.word} {way}?",
-        f"List the {many} of the {whom}, ordered by {key.word} {way}.",
+        f"What are {columns_of(columns, whom)}, sorted by {key.word} {way}?",
+        f"List {columns_of(columns, whom)}, ordered by {key.word} {way}.",
         f"Sort the {whom} by {key.word} {way} and return their {many}.",
     )
     return finish(found, "sort", text, held, relations, question, others, f"{many} by {key.word}", target,

@@ -11,6 +11,7 @@ from cypherforge.synth.family_base import (
     about,
     asked,
     called_so,
+    columns_of,
     columns_text,
     finish,
     once,
@@ -78,24 +79,16 @@ def listing(shop: Workshop, relations: int) -> Draft | None:
     n = match.nodes[0]
     text = match.match + once(shop, found, n, columns_text(n, columns))
     what, whom = asked(columns, True), noun_phrase(found, 0, many=True)
-    if called_so(columns):
-        question, others = ways(
-            shop,
-            f"What are the {whom}?",
-            f"List all {whom}.",
-            f"Retrieve all {whom}.",
-            f"Show the {whom}.",
-        )
-    else:
-        question, others = ways(
-            shop,
-            f"What are the {what} of the {whom}?",
-            f"List the {what} of all {whom}.",
-            f"Retrieve the {what} of all {whom}.",
-            f"Find all {whom}. Return their {what}.",
-            f"Show the {what} of the {whom}.",
-            f"Give me the {what} of the {whom}.",
-        )
+    the, every = columns_of(columns, whom), columns_of(columns, whom, every=True)
+    question, others = ways(
+        shop,
+        f"What are {the}?",
+        f"List {every}.",
+        f"Retrieve {every}.",
+        "" if called_so(columns) else f"Find all {whom}. Return their {what}.",
+        f"Show {the}.",
+        f"Give me {the}.",
+    )
     target = plural(noun(found.tree.labels[0]))
     return finish(found, "list", text, held, relations, question, others, what, target)
 
@@ -158,9 +151,13 @@ def _rows_in_words(found: Grounded, number: int, near: str, far: str) -> list[st
         ],
     )
     extra = conditions_of_hop(found, number)
+
+    def joined(*, full: bool) -> str:
+        return f"{about(hop, child_many=False, full=full)} {extra}".strip()
+
     return [
         f"the {near} of each {noun_phrase(rest, 0, many=False)}",
-        f"the {far} of each {noun_phrase(rest, hop.child, many=False)} {about(hop, child_many=False)} {extra}".strip(),
+        f"the {far} of each {noun_phrase(rest, hop.child, many=False, first=joined)}",
     ]
 
 
@@ -323,10 +320,10 @@ def without(shop: Workshop, relations: int) -> Draft | None:
     those = "those " + told
     question, others = ways(
         shop,
-        f"List the {what} of all {whom} except {those}.",
-        f"What are the {what} of the {whom}, leaving out {those}?",
+        f"List {columns_of(columns, whom, every=True)} except {those}.",
+        f"What are {columns_of(columns, whom)}, leaving out {those}?",
         f"Which {whom} are not among {those}? Return their {what}.",
-        f"Find the {what} of the {whom}, excluding {those}.",
+        f"Find {columns_of(columns, whom)}, excluding {those}.",
     )
     target = plural(noun(found.tree.labels[0]))
     draft = finish(rest, "negation", text, held, relations, question, others, what, target)
@@ -380,9 +377,9 @@ def _other_value(shop: Workshop, relations: int, kind: str) -> Draft | None:
     joined = f"{whom} {'and' if found.tree.hops or 'whose' in whom else ''} {said}"
     question, others = ways(
         shop,
-        f"What are the {what} of the {joined}?",
-        f"List the {what} of all {joined}.",
-        f"Retrieve the {what} of all {joined}.",
+        f"What are {columns_of(columns, joined)}?",
+        f"List {columns_of(columns, joined, every=True)}.",
+        f"Retrieve {columns_of(columns, joined, every=True)}.",
     )
     return finish(found, "negation" if keep else "list", text, held, relations, question, others, what,
                   plural(noun(label)), more=[said.removeprefix("whose ")])  # fmt: skip

@@ -127,7 +127,7 @@ class Phrase:
 
     ``plural`` and ``singular`` stand between subject (the start) and object, by the subject's
     number: "use"/"uses". ``by`` is the reduced passive from the other end, "watched by", empty
-    where there is none. ``noun`` is set where the end is called something of the start: "primary
+    where there is none, and ``past`` its tense. ``noun`` is set where the end is called something of the start: "primary
     suspect". ``text`` is the bare phrase for short forms.
     """
 
@@ -136,6 +136,7 @@ class Phrase:
     by: str = ""
     noun: str = ""
     text: str = ""
+    past: bool = False
 
     def forward(self, label: str, target: str, *, many: bool = True) -> str:
         """The relative clause of the start: "who watched TARGET"."""
@@ -143,13 +144,25 @@ class Phrase:
             return f"whose {self.noun} is {target}"
         return f"{who(label)} {self.plural if many else self.singular} {target}"
 
-    def backward(self, label: str, source: str, *, many: bool = True, plural: bool = False) -> str:
+    def backward(
+        self,
+        label: str,
+        source: str,
+        *,
+        many: bool = True,
+        plural: bool = False,
+        full: bool = False,
+    ) -> str:
         """The relative clause of the end: "watched by SOURCE", "that SOURCE is part of".
 
-        ``label`` and ``many`` are the end's; ``plural`` says whether SOURCE is.
+        ``label`` and ``many`` are the end's; ``plural`` says whether SOURCE is. ``full`` makes it
+        "that were watched by SOURCE", which stands beside other clauses.
         """
         if self.noun:
             return f"{who(label)} {'are' if many else 'is'} the {self.noun} of {source}"
+        if self.by and full:
+            be = ("were" if many else "was") if self.past else ("are" if many else "is")
+            return f"{who(label)} {be} {self.by} {source}"
         if self.by:
             return f"{self.by} {source}"
         if self.text == "with":
@@ -206,7 +219,15 @@ def phrase(rel_type: str, start: str, end: str) -> Phrase:
 class _Passive(Phrase):
     """ "created by": from the other end it is active, and ``by`` holds the active form."""
 
-    def backward(self, label: str, source: str, *, many: bool = True, plural: bool = False) -> str:
+    def backward(
+        self,
+        label: str,
+        source: str,
+        *,
+        many: bool = True,
+        plural: bool = False,
+        full: bool = False,
+    ) -> str:
         return f"{who(label)} {self.by} {source}"
 
 
@@ -253,7 +274,7 @@ def _verb(base: tuple[str, str], rest: list[str], end: str, text: str) -> Phrase
     one = _past(lemma) if tense == "past" else _third(lemma)
     kept = _without(rest, end)
     if not kept:
-        return Phrase(many, one, f"{_participle(lemma)} by", text=text)
+        return Phrase(many, one, f"{_participle(lemma)} by", text=text, past=tense == "past")
     if kept[-1].lower() in PREPOSITIONS or kept[0].lower() in PREPOSITIONS:
         tail = " ".join(kept)
         return Phrase(f"{many} {tail}", f"{one} {tail}", text=text)

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cypherforge.synth.describe import either_of, noun_phrase, shown
 from cypherforge.synth.phrases import phrase
+from cypherforge.synth.predicates import Attribute, Relation
+from cypherforge.synth.trees import Condition, Grounded, Hop, Tree
 from cypherforge.synth.words import a, article, listed, noun, plural, sentence, singular, words
 
 
@@ -116,3 +119,50 @@ def test_lists_name_every_item(items: list[str]) -> None:
 
 def test_a_sentence_starts_with_a_capital() -> None:
     assert sentence("the  IDs of 'a b'?") == "The IDs of 'a b'?"
+
+
+def _named(owner: str, name: str, node: int, value: object, *, entity: bool = True) -> Condition:
+    attribute = Attribute("node", owner, name, "STRING", "name", 1.0, 9, 9)
+    return Condition(("node", node), attribute, "=", value, entity)
+
+
+WATCHED = Relation("User", "WATCHED", "Movie", 9)
+HAS = Relation("Movie", "HAS", "Genre", 9)
+
+
+def test_a_participle_beside_other_clauses_is_a_whole_clause() -> None:
+    tree = Tree(("Movie", "User", "Genre"), (Hop(WATCHED, 0, 1, False), Hop(HAS, 0, 2, True)))
+    found = Grounded(tree, ["", "", ""], [])
+    found.conditions = [_named("User", "name", 1, "Ann"), _named("Genre", "name", 2, "War")]
+    said = noun_phrase(found, 0, many=True)
+    assert said == "movies that were watched by the user 'Ann' and that have the genre 'War'"
+
+    alone = Grounded(Tree(tree.labels[:2], tree.hops[:1]), ["", ""], [], found.conditions[:1])
+    assert noun_phrase(alone, 0, many=True) == "movies watched by the user 'Ann'"
+
+
+def test_clauses_with_or_are_both_whole_or_both_short() -> None:
+    def falls(*, full: bool) -> str:
+        return "that fall under X"
+
+    def registered(*, full: bool) -> str:
+        return "that were registered by Y" if full else "registered by Y"
+
+    assert either_of(falls, registered) == "that fall under X or that were registered by Y"
+    assert either_of(registered, registered) == "registered by Y or registered by Y"
+
+
+def test_a_row_says_its_relation_before_other_conditions() -> None:
+    def has(*, full: bool) -> str:
+        return "that has it"
+
+    suspect = Relation("Case", "IS_PRIMARY_SUSPECT", "Drug", 9)
+    tree = Tree(("Case", "Drug"), (Hop(suspect, 0, 1, True),))
+    found = Grounded(tree, ["", ""], [], [_named("Drug", "name", 1, "X")])
+    said = noun_phrase(found, 0, many=False, first=has)
+    assert said == "case that has it and whose primary suspect is the drug 'X'"
+
+
+def test_a_text_with_an_apostrophe_stands_in_double_quotes() -> None:
+    assert shown("45+2'") == '"45+2\'"'
+    assert shown("Dune") == "'Dune'"
