@@ -29,7 +29,7 @@ from cypherforge.graph.base import Graph
 from cypherforge.graph.compare import same_rows
 from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
-from cypherforge.runtime.doubts import Suspicion, read_pair, static_suspicions
+from cypherforge.runtime.doubts import static_suspicions
 from cypherforge.runtime.fixes import (
     Fix,
     FixLiterals,
@@ -39,6 +39,7 @@ from cypherforge.runtime.fixes import (
     schema_fixes,
 )
 from cypherforge.runtime.guarded import shared_index
+from cypherforge.runtime.pair import Suspicion, read_pair
 from cypherforge.runtime.silent import SilentChecks
 from cypherforge.validators.gate import dialect_of
 

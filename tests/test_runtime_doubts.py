@@ -3,7 +3,8 @@
 import pytest
 
 from cypherforge.graph.schema import Schema
-from cypherforge.runtime.doubts import doubts, read_pair, static_suspicions
+from cypherforge.runtime.doubts import doubts, static_suspicions
+from cypherforge.runtime.pair import read_pair
 from cypherforge.runtime.question import Compared, read_question, said
 
 SCHEMA = Schema.parse(

@@ -11,7 +11,7 @@ from cypherforge.graph.base import Graph
 from cypherforge.graph.connect import connect
 from cypherforge.graph.embedded import EmbeddedGraph
 from cypherforge.graph.neutral import NodeRow, RelationshipRow
-from cypherforge.runtime.doubts import Suspicion
+from cypherforge.runtime.pair import Suspicion
 from cypherforge.runtime.silent import SilentChecks
 
 

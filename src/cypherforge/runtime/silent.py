@@ -24,8 +24,9 @@ from cypherforge.graph.compare import same_rows
 from cypherforge.graph.narrow import word_parts
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.values import display
-from cypherforge.runtime.doubts import STATIC, Suspicion, read_pair, static_suspicions
+from cypherforge.runtime.doubts import STATIC, static_suspicions
 from cypherforge.runtime.fixes import Reciprocity, RedirectSelfLoops
+from cypherforge.runtime.pair import Suspicion, read_pair
 
 #: Seconds that a check's own query may take.
 TIMEOUT = 5.0
