@@ -2,10 +2,15 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import world_of_films as world
 from hypothesis import settings
+
+from cypherforge.graph.base import Graph
+from cypherforge.graph.connect import connect
 
 # A busy machine is no failure: what a property says has no clock in it.
 settings.register_profile("cypherforge", deadline=None)
@@ -31,6 +36,14 @@ def neo4j_uri() -> str:
     if not uri:
         pytest.skip("no Neo4j: set CYPHERFORGE_TEST_NEO4J, e.g. to what tools/neo4j prints")
     return uri
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
+    """The small graph of films, embedded; for modules that have no graph of their own."""
+    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
+    with connect(f"embedded:{folder}") as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,12 @@
 """Strategies awaited, streamed, and lent to other libraries; each with the real package."""
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import world_of_films as world
 
 from cypherforge.core.errors import UsageError
 from cypherforge.graph.base import Graph
-from cypherforge.graph.connect import connect
 from cypherforge.llm.scripted import ScriptedModel
 from cypherforge.runtime.adapters import as_text
 from cypherforge.runtime.aio import answer, stream
@@ -19,13 +16,6 @@ from cypherforge.runtime.trace import Step, Trace
 
 QUERY = "MATCH (p:Person {name: 'Ann'})-[:ACTED_IN]->(m:Movie) RETURN m.title ORDER BY m.title"
 QUESTION = "In which movies did Ann act?"
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
-    with connect(f"embedded:{folder}") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

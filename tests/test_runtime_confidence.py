@@ -1,15 +1,12 @@
 """Confidence filtering: measures by hand, filters, votes, and the whole strategy."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import world_of_films as world
 
 from cypherforge.core.errors import NotSupported, UsageError
 from cypherforge.graph.base import Graph
-from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatAnswer, ChatRequest, TokenLogprob
 from cypherforge.llm.scripted import ScriptedModel
@@ -28,13 +25,6 @@ from cypherforge.runtime.strategies import open_strategy
 RIGHT = "MATCH (p:Person {name: 'Ann'})-[:ACTED_IN]->(m:Movie) RETURN m.title"
 OTHER = RIGHT.replace("Ann", "Bob")
 REVERSED = RIGHT.replace("-[:ACTED_IN]->", "<-[:ACTED_IN]-")
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
-    with connect(f"embedded:{folder}") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

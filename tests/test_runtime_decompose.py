@@ -1,10 +1,8 @@
 """Many-part questions: split by plain English, drafted part by part, joined where the whole fails."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import world_of_films as world
 
 from cypherforge.cypher import parse
 from cypherforge.graph.base import Graph
@@ -19,13 +17,6 @@ QUESTION = "How many movies are there, and how many people are there?"
 MOVIES = "MATCH (m:Movie) RETURN count(m) AS movies"
 PEOPLE = "MATCH (p:Person) RETURN count(p) AS people"
 WHOLE = "MATCH (p:Person) WITH count(p) AS people MATCH (m:Movie) RETURN count(m) AS movies, people"
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
-    with connect(f"embedded:{folder}") as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)

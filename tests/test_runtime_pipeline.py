@@ -1,28 +1,18 @@
 """The pipeline on a real embedded graph, with scripted models."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import world_of_films as world
 
 from cypherforge.artifacts.bundle import Bundle, Exemplar
 from cypherforge.core.errors import UsageError
 from cypherforge.graph.base import Graph
-from cypherforge.graph.connect import connect
 from cypherforge.llm.base import ChatAnswer, ChatRequest
 from cypherforge.llm.scripted import ScriptedModel
 from cypherforge.runtime.commands import EXIT_CODES
 from cypherforge.runtime.exemplars import by_keywords
 from cypherforge.runtime.pipeline import Answer, Pipeline
 from cypherforge.runtime.prompts import draft_request, zero_shot_request
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
-    with connect(f"embedded:{folder}") as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Strategies with parts around the model, on a real embedded graph with scripted models."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import world_of_films as world
 
 from cypherforge.core.errors import UsageError
 from cypherforge.graph.base import Graph
-from cypherforge.graph.connect import connect
 from cypherforge.graph.schema import Schema
 from cypherforge.llm.base import ChatAnswer, ChatRequest, TokenLogprob
 from cypherforge.llm.scripted import ScriptedModel
@@ -22,13 +21,6 @@ WRONG_CASE = RIGHT.replace("Ann", "ANN")
 NOBODY = RIGHT.replace("Ann", "Nobody")
 BROKEN = "MATCH (p:Person RETURN p.name"
 ROWS = {("Ash",), ("Cedar",)}
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    folder = world.write_graph(tmp_path_factory.mktemp("films") / "graph")
-    with connect(f"embedded:{folder}") as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)
