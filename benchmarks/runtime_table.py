@@ -31,6 +31,7 @@ import numpy as np
 from draft_collection import GRAPHS, data_folder, dataset
 from numpy.typing import NDArray
 
+from cypherforge.artifacts.bundle import Bundle
 from cypherforge.core.datasets import Example
 from cypherforge.core.errors import CypherForgeError, InputError
 from cypherforge.core.executor import ThreadExecutor
@@ -93,6 +94,9 @@ def main() -> int:
     parser.add_argument("--graph", action="append", default=[], metavar="NAME=SPEC")
     parser.add_argument("--n", type=int, default=25, help="questions of each graph")
     parser.add_argument("--skip", type=int, default=0, help="leave out the first of them")
+    parser.add_argument(
+        "--unlike", type=Path, metavar="BUNDLE", help="leave out golds of a form that it has"
+    )
     parser.add_argument("--arms", default=ARMS)
     parser.add_argument("--bundle", default="default")
     parser.add_argument("--pairs", type=Path, help="folder of runs of synth pairs")
@@ -128,7 +132,11 @@ def run_graph(
     schema = graph.schema()
     every = dataset(options.data, name).examples
     golds: list[tuple[Example, GoldRun]] = []
-    for example in choose(every, options.skip + options.n)[options.skip :]:
+    pool = choose(every, len(every))
+    if options.unlike is not None:
+        known_golds = {shape(e.cypher) for e in Bundle.load(options.unlike).exemplars}
+        pool = [e for e in pool if shape(e.cypher) not in known_golds]
+    for example in pool[options.skip : options.skip + options.n]:
         try:
             run = run_gold(example.cypher, graph)
         except InputError:

@@ -54,12 +54,12 @@ def innermost(edits: list[Edit]) -> list[Edit]:
 
 def numbers(query: ast.Query, facts: Facts) -> list[Edit]:
     """``1_000`` as ``1000``: ArcadeDB reads no digit groups."""
-    return [
-        Edit(*node.span, repr(node.value))
-        for node in look_at(query, facts).nodes
-        if isinstance(node, ast.IntegerLiteral | ast.FloatLiteral)
-        and "_" in query.text[node.span[0] : node.span[1]]
+    look = look_at(query, facts)
+    written: list[ast.IntegerLiteral | ast.FloatLiteral] = [
+        *look.of(ast.IntegerLiteral),
+        *look.of(ast.FloatLiteral),
     ]
+    return [Edit(*n.span, repr(n.value)) for n in written if "_" in look.source(n)]
 
 
 def components(query: ast.Query, facts: Facts) -> list[Edit]:
@@ -69,10 +69,8 @@ def components(query: ast.Query, facts: Facts) -> list[Edit]:
     """
     look = look_at(query, facts)
     edits = []
-    written = {e.key.name for e in look.nodes if isinstance(e, ast.MapEntry)}
-    for node in look.nodes:
-        if not isinstance(node, ast.PropertyAccess):
-            continue
+    written = {entry.key.name for entry in look.of(ast.MapEntry)}
+    for node in look.of(ast.PropertyAccess):
         key = node.key.name
         kinds = look.kinds.of(node.subject)
         if kinds and kinds <= TEMPORAL:
@@ -95,17 +93,15 @@ def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
     edits = []
     guarded = {
         id(node.default)
-        for node in look.nodes
-        if isinstance(node, ast.Case) and "STARTS WITH 'DURATION'" in look.source(node)
+        for node in look.of(ast.Case)
+        if "STARTS WITH 'DURATION'" in look.source(node)
     }
-    for node in look.nodes:
+    compared: list[tuple[ast.Expression, list[ast.Expression]]] = [
+        *((n, [n.left, n.right]) for n in look.of(ast.Binary) if n.op in _ORDERED),
+        *((n, n.operands) for n in look.of(ast.Comparison) if _ORDERED & set(n.ops)),
+    ]
+    for node, sides in compared:
         if id(node) in guarded:
-            continue
-        if isinstance(node, ast.Binary) and node.op in _ORDERED:
-            sides = [node.left, node.right]
-        elif isinstance(node, ast.Comparison) and _ORDERED & set(node.ops):
-            sides = node.operands
-        else:
             continue
         if any(look.kinds.is_only(side, _DURATION) for side in sides):
             edits.append(Edit(*node.span, "(null = true)"))
@@ -119,7 +115,7 @@ def duration_order(query: ast.Query, facts: Facts) -> list[Edit]:
 
 def _has_durations(look: Look, facts: Facts) -> bool:
     return any("DURATION" in kinds for kinds in facts.kinds.values()) or any(
-        isinstance(n, ast.FunctionCall) and n.lower_name.startswith("duration") for n in look.nodes
+        call.lower_name.startswith("duration") for call in look.of(ast.FunctionCall)
     )
 
 
@@ -154,9 +150,8 @@ def texts(query: ast.Query, facts: Facts) -> list[Edit]:
     look = look_at(query, facts)
     edits = []
     clocked = any(kinds & _CLOCKED for kinds in facts.kinds.values()) or any(
-        node.lower_name.partition(".")[0] in ("datetime", "localdatetime", "time", "localtime")
-        for node in look.nodes
-        if isinstance(node, ast.FunctionCall)
+        call.lower_name.partition(".")[0] in ("datetime", "localdatetime", "time", "localtime")
+        for call in look.of(ast.FunctionCall)
     )
     for call in look.calls("tostring", "tostringornull"):
         if len(call.args) != 1 or not clocked or not look.kinds.may_be(call.args[0], _CLOCKED):
@@ -218,7 +213,7 @@ def casts(query: ast.Query, facts: Facts) -> list[Edit]:
 def distances(query: ast.Query, facts: Facts) -> list[Edit]:
     """``point.distance`` on the globe: the two take another radius, and Neo4j minds the height."""
     look = look_at(query, facts)
-    named = {e.key.name.lower() for e in look.nodes if isinstance(e, ast.MapEntry)}
+    named = {entry.key.name.lower() for entry in look.of(ast.MapEntry)}
     if not facts.geographic and not named & {"longitude", "latitude", "crs", "srid"}:
         return []
     edits = []
@@ -245,9 +240,7 @@ def refusals(query: ast.Query, facts: Facts) -> list[Edit]:
     """What has no equal form, and what Neo4j refuses while it runs."""
     look = look_at(query, facts)
     lists = any("LIST" in k for kinds in facts.kinds.values() for k in kinds)
-    for call in look.nodes:
-        if not isinstance(call, ast.FunctionCall):
-            continue
+    for call in look.of(ast.FunctionCall):
         name, args = call.lower_name, call.args
         why = None
         if name == "valuetype" and look.kinds.may_be(args[0], frozenset({"LIST"})):

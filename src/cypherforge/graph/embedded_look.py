@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TypeVar
 
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Bindings, resolve
 from cypherforge.graph.embedded_kinds import Facts, Kinder
+
+N = TypeVar("N", bound=ast.Node)
 
 
 class Look:
@@ -24,6 +28,19 @@ class Look:
         return list(self.query.walk())
 
     @cached_property
+    def _places(self) -> dict[type[ast.Node], list[int]]:
+        places: dict[type[ast.Node], list[int]] = defaultdict(list)
+        for place, node in enumerate(self.nodes):
+            places[type(node)].append(place)
+        return places
+
+    def of(self, kind: type[N]) -> list[N]:
+        """The nodes of a class and of those derived from it, parents first."""
+        fitting = [found for known, found in self._places.items() if issubclass(known, kind)]
+        places = fitting[0] if len(fitting) == 1 else sorted(p for found in fitting for p in found)
+        return [self.nodes[place] for place in places]  # type: ignore[misc]
+
+    @cached_property
     def bindings(self) -> Bindings:
         """The query's variables."""
         return resolve(self.query)
@@ -35,9 +52,7 @@ class Look:
 
     def calls(self, *names: str) -> Iterator[ast.FunctionCall]:
         """Calls of these functions, named in lower case."""
-        for node in self.nodes:
-            if isinstance(node, ast.FunctionCall) and node.lower_name in names:
-                yield node
+        return (node for node in self.of(ast.FunctionCall) if node.lower_name in names)
 
     def source(self, node: ast.Node) -> str:
         """A node's text."""

@@ -47,9 +47,7 @@ def aggregates(node: ast.Node) -> Iterator[ast.Node]:
 
 
 def _projections(query: ast.Query, facts: Facts) -> Iterator[ast.Projection]:
-    for node in look_at(query, facts).nodes:
-        if isinstance(node, ast.Projection):
-            yield node
+    yield from look_at(query, facts).of(ast.Projection)
 
 
 def _names(node: ast.Node) -> set[str]:
@@ -76,9 +74,7 @@ _WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
 def inline_where(query: ast.Query, facts: Facts) -> list[Edit]:
     """``(n WHERE p)`` to a condition of the MATCH: inside the pattern some of them match nothing."""
     edits: list[Edit] = []
-    for clause in look_at(query, facts).nodes:
-        if not isinstance(clause, ast.Match):
-            continue
+    for clause in look_at(query, facts).of(ast.Match):
         moved: list[str] = []
         for part in clause.patterns:
             if part.function is not None or part.selector is not None:
@@ -194,11 +190,11 @@ def late_conditions(query: ast.Query, facts: Facts) -> list[Edit]:
     WHERE q.duration.seconds > a`` it waits for ``a`` only, and gives no rows.
     """
     edits: list[Edit] = []
-    bindings = look_at(query, facts).bindings
-    for clause in look_at(query, facts).nodes:
-        if not isinstance(clause, ast.Match) or clause.where is None:
+    look = look_at(query, facts)
+    for clause in look.of(ast.Match):
+        if clause.where is None:
             continue
-        new = _declared(clause, bindings)
+        new = _declared(clause, look.bindings)
         for condition in conjuncts(clause.where.predicate):
             seen = _visible(condition)
             names = _names(condition)
@@ -246,11 +242,10 @@ def start_at_bound(query: ast.Query, facts: Facts) -> list[Edit]:
     person for every row. Conditions and uniqueness hold for the whole MATCH, so nothing changes.
     """
     edits: list[Edit] = []
-    bindings = look_at(query, facts).bindings
-    for clause in look_at(query, facts).nodes:
-        if not isinstance(clause, ast.Match):
-            continue
-        new = _declared(clause, bindings)
+    look = look_at(query, facts)
+    matches = look.of(ast.Match)
+    for clause in matches:
+        new = _declared(clause, look.bindings)
         for part in clause.patterns:
             turned = _turned(query, part, new)
             if turned is not None:
