@@ -77,9 +77,9 @@ def make_pairs(
             options.values,
         )
         generator = Generator(graph, name, drawer, options, holdout, measure(graph, predicates))
-        began = time.process_time()
+        begun, cpu_begun = time.monotonic(), time.process_time()
         made = generator.run(run.journal(JOURNAL), progress)
-        seconds = time.process_time() - began
+        seconds, cpu_seconds = time.monotonic() - begun, time.process_time() - cpu_begun
         if not made.pairs:
             raise InputError(
                 "no pair could be made: " + (_most(made.dropped) or "no family fits this graph"),
@@ -89,8 +89,9 @@ def make_pairs(
         rows = sorted(made.pairs, key=lambda p: p["id"])
         with run.stage(KIND, KIND, VERSION, remembered, seed=options.seed) as out:
             out.summary = summary(made, predicates)
-            # Drawing, running and checking; without schema, statistics and sample.
-            out.usage = {"cpu_seconds": round(seconds, 1)}
+            # Drawing, running and checking, since the last interruption; without schema, statistics
+            # and sample.
+            out.usage = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu_seconds, 1)}
             out.write_jsonl("pairs.jsonl", rows)
             out.write_parquet("pairs.parquet", [_flat(row) for row in rows])
             out.write_jsonl("predicates.jsonl", [predicates.to_json()])
@@ -201,9 +202,10 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 def text_report(made: Artifact) -> str:
     """What a run made, for a terminal."""
     s = made.manifest.summary
-    seconds = made.manifest.run.usage.get("cpu_seconds", 0)
+    usage = made.manifest.run.usage
     lines = [
-        f"{s['pairs']} verified pairs in {made.folder} ({made.digest[:19]}), {seconds} CPU seconds",
+        f"{s['pairs']} verified pairs in {made.folder} ({made.digest[:19]})",
+        f"  drawn and checked in {usage.get('seconds', 0)} s, {usage.get('cpu_seconds', 0)} s of CPU",
         f"  relations: {_pairs(s['by_relations'])}",
         f"  families:  {_pairs(s['by_family'])}",
         f"  about:     {_pairs(s['by_target'])}",
