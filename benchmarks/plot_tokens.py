@@ -46,29 +46,32 @@ def main() -> None:
 
 
 def draw(arms: dict[str, list[dict[str, Any]]], title: str, out: Path) -> None:
-    """One mark an arm; arms of one place share a label."""
-    figure, axes = plt.subplots(figsize=(9, 5.5))
-    places: dict[tuple[float, float], list[str]] = defaultdict(list)
-    for arm, rows in arms.items():
-        interval = mean_interval([row["ex"] for row in rows])
+    """One mark an arm; arms that wrote equally much stand side by side."""
+    figure, axes = plt.subplots(figsize=(10, 5.5))
+    beside: dict[int, int] = defaultdict(int)
+    scores = {arm: mean_interval([row["ex"] for row in rows]) for arm, rows in arms.items()}
+    for number, arm in enumerate(sorted(arms, key=lambda name: (-scores[name].value, name))):
+        interval, rows = scores[arm], arms[arm]
         tokens = sum(row["tokens"] for row in rows) / len(rows)
-        key = (round(tokens), round(100 * interval.value, 1))
-        if key not in places:
-            low, high = (100 * abs(edge - interval.value) for edge in (interval.low, interval.high))
-            axes.errorbar(*key, yerr=[[low], [high]], fmt="o", capsize=3, color="C0", alpha=0.6)
-        places[key].append(arm)
-    for (tokens, score), names in places.items():
-        axes.annotate(
-            "\n".join(names), (tokens, score), xytext=(6, 0), textcoords="offset points", fontsize=7.5,
-            va="center",
-        )  # fmt: skip
+        shift = 4 * beside[round(tokens)]
+        beside[round(tokens)] += 1
+        value = 100 * interval.value
+        axes.errorbar(
+            tokens + shift,
+            value,
+            yerr=[[value - 100 * interval.low], [100 * interval.high - value]],
+            fmt="os^Dv"[number % 5],
+            capsize=2,
+            color=plt.get_cmap("tab20")(number % 20),
+            label=f"{value:.0f}  {arm}",
+        )
     counts = sorted({len(rows) for rows in arms.values()})
-    axes.set_xlabel("tokens written a question")
+    axes.set_xlabel("tokens written a question (equal ones are drawn side by side)")
     axes.set_ylabel("execution accuracy, % (bars: 95 % interval)")
     axes.set_title(f"{title}\n{' or '.join(map(str, counts))} questions an arm", fontsize=10)
     axes.set_ylim(0, 100)
-    axes.margins(x=0.18)
     axes.grid(alpha=0.3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
     figure.tight_layout()
     figure.savefig(out, metadata={"Date": None} if out.suffix == ".svg" else None)
 

@@ -5,7 +5,7 @@
 
 An arm is a strategy, with parts left out (``full-loop-vote``) or added (``cypherguard+dialect``), with
 options (``conf:drafts=3:keep=0.4``), and after ``@`` the exemplars it is shown: ``none``, ``bundle``, ``pairs`` (synthesized from the graph:
-``--pairs FOLDER`` holds runs of ``synth pairs``, ``GRAPH/pairs/pairs.jsonl``) or ``train`` (golds of the same graph whose normal
+``--pairs FOLDER`` holds runs of ``synth pairs``, ``GRAPH/pairs/pairs.jsonl``), ``both`` or ``train`` (golds of the same graph whose normal
 form without literals is not the question's own). The questions are those that
 ``draft_collection.py`` chooses by hash. Answers of the model are kept in the cache folder, so arms
 share drafts and a run that is started again asks only for what is missing.
@@ -208,14 +208,14 @@ def open_arm(
     if arm.strategy in PROFILES:
         # Many questions run at once: each keeps to one place of the endpoint.
         parts |= {"parts_off": arm.off, "parts_on": arm.on, "at_once": 1}
-        if arm.exemplars in ("pairs", "train"):
+        if arm.exemplars in ("pairs", "both", "train"):
             parts["embedder"] = embedder()
     return open_strategy(
         arm.strategy,
         graph=graph,
         model=model,
         schema=schema,
-        bundle=bundle if arm.exemplars == "bundle" else None,
+        bundle=bundle if arm.exemplars in ("bundle", "both") else None,
         exemplars=exemplars,
         **parts,
     )
@@ -247,11 +247,15 @@ def exemplars_for(
     arm: Arm, graph: str, example: Example, every: Sequence[Example], options: argparse.Namespace
 ) -> list[Exemplar] | None:
     """What the arm's prompts may show; None leaves it to the bundle."""
-    if arm.exemplars == "pairs":
+    if arm.exemplars in ("pairs", "both"):
         if options.pairs is None:
             raise InputError("no pairs", hint="pass --pairs FOLDER")
         path = options.pairs / graph / "pairs" / "pairs.jsonl"
-        return [Exemplar(row["question"], row["cypher"]) for _, row in read_jsonl(path)]
+        pairs = [Exemplar(row["question"], row["cypher"]) for _, row in read_jsonl(path)]
+        if arm.exemplars == "pairs":
+            return pairs
+        mined = Bundle.load(options.bundle).exemplars
+        return [*(Exemplar(e.question, e.cypher) for e in mined), *pairs]
     if arm.exemplars == "train":
         own = shape(example.cypher)
         return [Exemplar(e.question, e.cypher) for e in every if shape(e.cypher) != own]
