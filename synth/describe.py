@@ -92,8 +92,12 @@ def noun_phrase(
     spoken = [first] if first is not None else []
     spoken += [partial(clause, grounded, i, many=many) for i in grounded.tree.children(node)]
     # "watched by Ann" alone, but "that were watched by Ann and that have the genre 'War'".
-    full = bool(clauses) or not all(_is_reduced(say(full=False)) for say in spoken)
-    texts = [say(full=full) for say in spoken]
+    texts = [say(full=False) for say in spoken]
+    if clauses or not all(map(_is_reduced, texts)):
+        texts = [
+            say(full=True) if _is_reduced(text) else text
+            for say, text in zip(spoken, texts, strict=True)
+        ]
     ahead = texts[:1] if first is not None else []
     clauses = [*ahead, *clauses, *texts[len(ahead) :]]
     reduced = [text for text in clauses if _is_reduced(text)]
@@ -106,8 +110,10 @@ def noun_phrase(
 
 def either_of(one: Spoken, other: Spoken) -> str:
     """Two clauses with "or" between: both reduced, or both whole."""
-    full = not (_is_reduced(one(full=False)) and _is_reduced(other(full=False)))
-    return f"{one(full=full)} or {other(full=full)}"
+    texts = one(full=False), other(full=False)
+    if not all(map(_is_reduced, texts)):
+        texts = one(full=True), other(full=True)
+    return " or ".join(texts)
 
 
 def _joined(withs: list[str]) -> str:
