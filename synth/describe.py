@@ -28,8 +28,10 @@ _YEARS = {">": "after {}", "<": "before {}", ">=": "{} or later", "<=": "{} or e
 
 
 def shown(value: Any) -> str:
-    """A value as a question quotes it: texts in quotes, numbers and dates bare."""
+    """A value as a question quotes it: texts in quotes that it does not hold, others bare."""
     if isinstance(value, str):
+        if "'" in value and '"' in value:
+            return f"\u201c{value}\u201d"
         return f'"{value}"' if "'" in value and '"' not in value else f"'{value}'"
     if isinstance(value, bool):
         return str(value).lower()
@@ -55,7 +57,7 @@ def naming(label: str, conditions: list[Condition]) -> str:
         attribute, value = conditions[0].attribute, conditions[0].value
         short = attribute.word.lower()
         if isinstance(value, str) and (
-            attribute.role == "name" or short in (head.lower(), f"{head.lower()} name")
+            attribute.role == "name" or short in (head.lower(), f"{head.lower()} name", f"{head.lower()} title")
             or head.lower().endswith(f" {short}")
         ):  # fmt: skip
             return f"{head} {shown(value)}"
@@ -136,11 +138,16 @@ def clause(grounded: Grounded, hop: int, *, many: bool, full: bool = False) -> s
     relation = step.relation
     spoken = phrase(relation.type, relation.start, relation.end)
     target = thing(grounded, step.child)
+    extra = conditions_of_hop(grounded, hop)
+    last = step.forward or spoken.noun or spoken.by or spoken.text == "with"
+    if extra and last and grounded.tree.children(step.child):
+        # After the target's own clauses it would be said of their relationships.
+        target, extra = f", {extra}, {target}", ""
     if step.forward:
         text = spoken.forward(relation.start, target, many=many)
     else:
         text = spoken.backward(relation.end, target, many=many, full=full)
-    return f"{text} {conditions_of_hop(grounded, hop)}".strip()
+    return f"{text} {extra}".strip().replace(" , with ", ", with ", 1)
 
 
 def conditions_of_hop(grounded: Grounded, hop: int) -> str:

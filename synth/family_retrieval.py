@@ -20,7 +20,7 @@ from cypherforge.synth.family_base import (
 from cypherforge.synth.pairs import Draft
 from cypherforge.synth.phrases import phrase
 from cypherforge.synth.predicates import Attribute
-from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values
+from cypherforge.synth.trees import Condition, Grounded, PatternText, Tree, Values, usable
 from cypherforge.synth.words import listed, noun, plural, singular
 
 
@@ -359,7 +359,7 @@ def _other_value(shop: Workshop, relations: int, kind: str) -> Draft | None:
         other = (
             other[0] if isinstance(other, list) and other and isinstance(other[0], str) else None
         )
-    if other is None or isinstance(other, str) and (len(other) > 60 or draw.blocked(other)):
+    if not usable(other) or isinstance(other, str) and (len(other) > 60 or draw.blocked(other)):
         return None
     held = Values()
     match = PatternText(found, held)

@@ -38,6 +38,7 @@ _GIVE_UP = 20
 #: Matches that one batch tries of a skeleton, and how many may fail alike before the first pair.
 _REPEAT = 10
 _IN_VAIN = 3
+_MANY_ROWS = f"more than {ROWS} rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +270,10 @@ class Generator:
             made = f"the engine refuses it: {type(error).__name__}"
         if isinstance(made, str):
             batch.drop(made, draft)
-            # What three matches of a skeleton could not give, the others seldom give.
-            return bool(batch.pairs) or batch.dropped[made] < _IN_VAIN
+            # What three matches of a skeleton could not give, the others seldom give; what gives
+            # too many rows takes the longest.
+            limit = 1 if made == _MANY_ROWS else _IN_VAIN
+            return bool(batch.pairs) or batch.dropped[made] < limit
         batch.seen.update(_marks_of(made))
         batch.pairs.append(made)
         batch.last = draft
@@ -398,7 +401,7 @@ def _unfit(result: Result, draft: Draft) -> str:
     if not result.rows:
         return "no rows"
     if result.truncated:
-        return f"more than {ROWS} rows"
+        return _MANY_ROWS
     cells = [cell for row in result.rows for cell in row]
     empty: tuple[Any, ...] = (None,) if draft.falsy else (None, 0, [])
     if all(cell in empty for cell in cells):

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from cypherforge.synth.words import a, noun, singular, who, words
+from cypherforge.synth.words import a, is_person, noun, singular, who, words
+from cypherforge.synth.words import plural as plural_of
 
 PREPOSITIONS = frozenset(
     "in on at of by for to from with under over into about as against through during within"
@@ -91,11 +92,11 @@ _VERBS = (
         "accept access act add address admit advise affect allow answer appear apply approve"
         " arrive ask assign attack attend author award belong block book borrow call capture carry"
         " cause change check cite classify close coach collect command comment compete complete"
-        " compose conduct connect consume contain contribute control cook cover create define"
+        " compose conduct connect consist consume contain contribute control cook cover create define"
         " deliver demote depend depict deploy describe design destroy develop direct discover"
-        " discuss display distribute divide donate download earn edit educate employ enable"
+        " discuss display distribute divide donate download drain earn edit educate employ enable"
         " encode end endorse enjoy enrol enroll enter establish exhibit expire explore export"
-        " express feature finance finish fix follow found fund generate govern graduate guard"
+        " express feature finance finish fix flow follow found fund generate govern graduate guard"
         " guide handle happen hate head help hire host identify illustrate import include"
         " increase inform inhabit inherit inhibit inspect inspire install interact invent invest"
         " invite involve issue join judge kill launch learn like link list live load locate love"
@@ -113,11 +114,29 @@ _VERBS = (
     )
     | _IRREGULAR.keys()
 )
+#: Of an unknown word in -s: what is hardly ever a noun's plural.
+_VERB_ENDINGS = ("ulates", "ivates", "icates", "erates", "izes", "ises", "ifies")
+_MODALS = frozenset("can could may might must shall should will would".split())
+#: Heads before a preposition that take no article, and have no plural.
+_NO_ARTICLE = frozenset(
+    "part native due similar next close adjacent equal equivalent identical opposite parallel prior"
+    " subject relevant specific dependent".split()
+)
+#: Bare words that a type calls its end by, though they are verbs too: PARENT, AUTHOR.
+_AGENTS = frozenset(
+    "author parent mentor host sponsor guide judge star guard head lead coach support market"
+    " target name rank score order plan place review result record reference share".split()
+)
+#: What a bare participle of these is followed by: "related to".
+_COMPLETED = {"related": "to", "connected": "to", "associated": "with"}
+#: Verbs that "of" follows; after another in its base form the word is a noun: PARENT_OF.
+_VERBS_OF = frozenset("approve know think hear speak tell become come consist".split())
 _PASSIVE = frozenset(
     "located based born related connected associated linked assigned contained derived married"
     " displayed stored situated headquartered mentioned listed included dedicated involved"
     " published housed composed made attached enrolled employed registered bound known named built"
-    " founded set filmed hosted held sold tagged classified categorized sent".split()
+    " founded set filmed hosted held sold tagged classified categorized sent treated diagnosed"
+    " infected affected supplied equipped".split()
 )
 
 
@@ -159,7 +178,8 @@ class Phrase:
         "that were watched by SOURCE", which stands beside other clauses.
         """
         if self.noun:
-            return f"{who(label)} {'are' if many else 'is'} the {self.noun} of {source}"
+            called = f"are {plural_of(self.noun)}" if many else f"is the {self.noun}"
+            return f"{who(label)} {called} of {source}"
         if self.by and full:
             be = ("were" if many else "was") if self.past else ("are" if many else "is")
             return f"{who(label)} {be} {self.by} {source}"
@@ -181,6 +201,14 @@ def phrase(rel_type: str, start: str, end: str) -> Phrase:
         return _having(rest, end, text)
     if first in ("is", "are", "was", "were"):
         return _being(first, rest, text)
+    if first in _MODALS and rest:
+        tail = " ".join(rest)
+        return Phrase(f"{first} {tail}", f"{first} {tail}", text=text)
+    if not rest and first in _COMPLETED:
+        tail = f"{first} {_COMPLETED[first]}"
+        return Phrase(f"are {tail}", f"is {tail}", text=tail)
+    if _names_both(parts, start, end):
+        return Phrase("have", "has", text="with")
     if first in PREPOSITIONS:
         rest = _without(rest, end)
         tail = " ".join([first, *rest])
@@ -196,16 +224,19 @@ def phrase(rel_type: str, start: str, end: str) -> Phrase:
         tail = " ".join([parts[0], rest[0], *_without(rest[1:], end)])
         return Phrase(f"are {tail}", f"is {tail}", text=tail)
     base = _lemma(first)
-    if base is not None:
+    noun_of = [p.lower() for p in rest] == ["of"] and base == (first, "present")
+    noun_of = noun_of and first not in _VERBS_OF
+    noun_of = noun_of or (not rest and first in _AGENTS and not _people_do(start, end))
+    if base is not None and not noun_of:
         return _verb(base, rest, end, text)
     if rest and any(p.lower() in PREPOSITIONS for p in rest):
         # "part of", "member of league": a noun with its preposition.
         at = next(i for i, p in enumerate(parts) if p.lower() in PREPOSITIONS)
         tail = " ".join([*parts[: at + 1], *_without(parts[at + 1 :], end)])
         head = " ".join(parts[:at])
-        counted = head if head in ("part", "native", "due", "similar") else a(head)
+        counted, several = _counted(head)
         return Phrase(
-            f"are {head if counted == head else _many(head)} {tail[len(head) :].strip()}",
+            f"are {several} {tail[len(head) :].strip()}",
             f"is {counted} {tail[len(head) :].strip()}",
             text=tail,
         )
@@ -231,10 +262,25 @@ class _Passive(Phrase):
         return f"{who(label)} {self.by} {source}"
 
 
-def _many(head: str) -> str:
-    from cypherforge.synth.words import plural
+def _counted(head: str) -> tuple[str, str]:
+    """What stands before a preposition, of one and of several: "a friend", "friends"."""
+    if head.lower() == "same":
+        return f"the {head}", f"the {head}"
+    if head.lower() in _NO_ARTICLE or head.lower().endswith("ing"):
+        return head, head
+    return a(head), plural_of(head)
 
-    return plural(head)
+
+def _people_do(start: str, end: str) -> bool:
+    """Whether a type that may be a verb or a noun is a verb: people do it to what is none."""
+    return is_person(start) and not is_person(end)
+
+
+def _names_both(parts: list[str], start: str, end: str) -> bool:
+    """Whether a type is only called by its ends: `customer_movie`."""
+    said = [singular(p.lower()) for p in parts]
+    ends = f"{noun(start)} {noun(end)}".lower().split(" ")
+    return said == [singular(p) for p in ends]
 
 
 def _without(rest: list[str], end: str) -> list[str]:
@@ -261,10 +307,11 @@ def _being(first: str, rest: list[str], text: str) -> Phrase:
         many = "were" if first in ("was", "were") else "are"
         one = "was" if first in ("was", "were") else "is"
         if len(rest) == 2 and _lemma(rest[0].lower()) is None and not rest[0].endswith("ed"):
-            return Phrase(
-                f"{many} {_many(rest[0])} {rest[1]}", f"{one} {a(rest[0])} {rest[1]}", text=tail
-            )
+            counted, several = _counted(rest[0])
+            return Phrase(f"{many} {several} {rest[1]}", f"{one} {counted} {rest[1]}", text=tail)
         return Phrase(f"{many} {tail}", f"{one} {tail}", text=tail)
+    if tail.lower() in ("a", "an"):
+        return Phrase("are kinds of", "is a kind of", text="kind of")
     return Phrase("", "", noun=tail or "counterpart", text=tail)
 
 
@@ -293,15 +340,18 @@ def _lemma(word: str) -> tuple[str, str] | None:
         return word, "present"
     if word.endswith("ed"):
         for base in (word[:-2], word[:-1], word[:-3], word[:-3] + "y"):
-            if base in _VERBS:
+            # "stopped" and "carried" lose more than their ending, "flowed" does not.
+            if base in _VERBS and _past(base) == word:
                 return base, "past"
         return (
             word[:-1] if word.endswith(("ated", "ized", "ised", "ced", "ged", "ved")) else word[:-2]
         ), "past"
     if word.endswith("s"):
         for base in (word[:-1], word[:-2], word[:-3] + "y"):
-            if base in _VERBS:
+            if base in _VERBS and _third(base) == word:
                 return base, "present"
+        if word.endswith(_VERB_ENDINGS):
+            return word[:-3] + "y" if word.endswith("fies") else word[:-1], "present"
     return None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from cypherforge.graph.policy import ALL_VALUES, ValuePolicy
 from cypherforge.graph.schema import Label, Property, RelType, Schema
 from cypherforge.graph.statistics import PropertyStatistics, Statistics
-from cypherforge.synth.words import noun, words
+from cypherforge.synth.words import noun, singular, words
 
 Role = Literal[
     "name", "key", "category", "text", "number", "year", "date", "datetime", "duration", "boolean",
@@ -55,6 +55,15 @@ _SYSTEM_LABEL = re.compile(
 )
 LONG = 120
 _UNITS = frozenset("cm mm km kg mg ml usd eur".split())
+#: Moments that are called by a participle or a preposition: `born`, `since`.
+_MOMENTS = {
+    "born": "birth", "died": "death", "founded": "founding", "established": "founding",
+    "released": "release", "published": "publication", "opened": "opening", "closed": "closing",
+    "built": "construction", "started": "start", "ended": "end", "joined": "joining",
+    "hired": "hiring", "signed": "signing", "issued": "issue", "ordered": "order",
+    "since": "start", "from": "start", "until": "end", "till": "end", "to": "end",
+}  # fmt: skip
+_MOMENT_ROLES = {"year": "year", "date": "date", "datetime": "time"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +96,17 @@ class Attribute:
         """The property in English; a leading repetition of the owner is kept, as names have it."""
         said = words(self.name)
         head, _, last = said.rpartition(" ")
+        if said.lower() in _MOMENTS and self.role in _MOMENT_ROLES:
+            return f"{_MOMENTS[said.lower()]} {_MOMENT_ROLES[self.role]}"
+        if self.role == "boolean":
+            first, _, rest = said.partition(" ")
+            if rest and first.lower() in ("is", "was"):
+                return f"{rest} flag"
+            return f"{first}-{rest} flag" if rest and first.lower() in ("has", "can") else said
+        if self.role == "number" and self.type == "INTEGER" and " of " not in said:
+            things = said.removeprefix("number ")
+            if singular(things) != things and last != "IDs":
+                return f"number of {things}"
         return f"{head} in {last}" if head and last in _UNITS else said
 
     @property
@@ -291,7 +311,8 @@ def _role(item: Property, numbers: PropertyStatistics | None) -> Role:
     if role == "number":
         low, high = (numbers.low, numbers.high) if numbers else (None, None)
         spoken = words(item.name).split(" ")
-        if item.type == "INTEGER" and spoken[-1] == "year" and _between(low, high, 1000, 2200):
+        of_time = spoken[-1] == "year" or " ".join(spoken).lower() in _MOMENTS
+        if item.type == "INTEGER" and of_time and _between(low, high, 1000, 2200):
             return "year"
         if _IDS.search(item.name) and numbers and numbers.distinct:
             if numbers.distinct >= 0.5 * numbers.count and "ID" in spoken or spoken[-1] == "key":

@@ -31,6 +31,8 @@ from cypherforge.synth.trees import Drawer
 
 #: Named anew when its rows change, so that no run goes on from rows of another kind.
 JOURNAL = "pairs-2"
+#: Nodes of a label from which on its names are indexed on the embedded engine.
+INDEXED_FROM = 100
 
 
 def make_pairs(
@@ -120,9 +122,15 @@ def read_predicates(graph: Graph, policy: ValuePolicy = ALL_VALUES) -> Predicate
 
 
 def looked_up(predicates: Predicates) -> list[tuple[str, str]]:
-    """Label and property of what entities are called by."""
+    """Label and property of what entities are called by, where the label has many nodes.
+
+    The embedded planner begins at whatever index is smallest, be it that of nine regions with
+    thousands of places each, though the query names one person too.
+    """
     found: dict[tuple[str, str], None] = {}
     for label in predicates.labels:
+        if predicates.counts[label] < INDEXED_FROM:
+            continue
         keys = [a for a in predicates.attributes[label] if a.role == "key" and a.unique]
         for attribute in (*predicates.names[label][:1], *keys[:1]):
             found[label, attribute.name] = None

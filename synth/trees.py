@@ -244,7 +244,7 @@ class Drawer:
         first = 0 if len(ways) == 1 or self.rng.random() < (0.75 if len(names) == 1 else 0.4) else 1
         chosen = ways[first]
         if any(
-            not _usable(values.get(a.name)) or self._is_blocked(values.get(a.name)) for a in chosen
+            not usable(values.get(a.name)) or self._is_blocked(values.get(a.name)) for a in chosen
         ):
             return []
         return [Condition(("node", node), a, "=", values[a.name], True) for a in chosen]
@@ -281,11 +281,7 @@ class Drawer:
                 values = grounded.edges[place[1]].properties
             for attribute in attributes:
                 value = values.get(attribute.name)
-                if (
-                    not _usable(value)
-                    or (place, attribute.name) in taken
-                    or self._is_blocked(value)
-                ):
+                if not usable(value) or (place, attribute.name) in taken or self._is_blocked(value):
                     continue
                 if roles and attribute.role not in roles:
                     continue
@@ -337,10 +333,14 @@ class Drawer:
             self.use("attribute", c.attribute.owner, c.attribute.name)
 
 
-def _usable(value: Any) -> bool:
-    """Whether a value may stand in a question: short, printable, on one line."""
+def usable(value: Any) -> bool:
+    """Whether a value may stand in a question: short, printable, on one line, single-spaced."""
     if isinstance(value, str):
-        return 0 < len(value.strip()) <= 80 and value.isprintable() and value == value.strip()
+        return (
+            0 < len(value.strip()) <= 80
+            and value.isprintable()
+            and value == " ".join(value.split())
+        )
     if isinstance(value, float):
         return abs(value) < 1e15
     return isinstance(value, bool | int | Date | DateTime)

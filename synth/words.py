@@ -10,7 +10,11 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-_PARTS = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+_PARTS = re.compile(
+    # "2nd" and "3D" are one word.
+    r"\d+(?:st|nd|rd|th)(?![^\W\d_])|(?<!\d)[23]D(?![a-z]|[A-Z](?![a-z]))"
+    r"|[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+|\d+"
+)
 _SPOKEN = {
     "id": "ID",
     "ids": "IDs",
@@ -76,6 +80,8 @@ _UNCHANGED = frozenset(
     "series species sheep fish aircraft spacecraft data media news equipment information software"
     " hardware staff music research content feedback people police metadata".split()
 )
+#: Words in -ie: their plurals are none of -y.
+_IE = frozenset("movie cookie calorie zombie rookie tie pie lie die brownie selfie genie".split())
 _SINGULAR = {plural: one for one, plural in _IRREGULAR.items()}
 _NOT_PLURAL = ("ss", "us", "is", "as", "ous")
 _PEOPLE = frozenset(
@@ -175,7 +181,7 @@ def _singular_word(word: str) -> str:
         return word[:-1]
     if not lower.endswith("s") or lower.endswith(_NOT_PLURAL) or len(lower) < 4:
         return word
-    if lower.endswith("ies") and len(lower) > 4:
+    if lower.endswith("ies") and len(lower) > 4 and lower[:-1] not in _IE:
         return word[:-3] + "y"
     if re.search(r"(?:sses|shes|ches|xes|zzes|tuses|buses)$", lower):
         return word[:-2]
@@ -186,14 +192,18 @@ def _like(model: str, word: str) -> str:
     return word.capitalize() if model[:1].isupper() else word
 
 
+#: What databases of tables put before a name.
+_TABLE = re.compile(r"^(?:tbl|dim|vw)_(?=[^\W\d])", re.IGNORECASE)
+
+
 @cache
 def noun(label: str) -> str:
     """The singular noun of a label.
 
-    >>> noun("IpAddress"), noun("Users"), noun("AgeGroup")
-    ('IP address', 'user', 'age group')
+    >>> noun("IpAddress"), noun("Users"), noun("AgeGroup"), noun("tbl_orders")
+    ('IP address', 'user', 'age group', 'order')
     """
-    return singular(words(label))
+    return singular(words(_TABLE.sub("", label) or label))
 
 
 def article(phrase: str) -> str:

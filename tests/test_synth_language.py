@@ -81,7 +81,7 @@ def test_articles_go_by_sound(text: str, with_article: str) -> None:
         ("Country", "PART_OF", "Continent", "that are part of X", "that X is part of"),
         ("Case", "HAS_REACTION", "Reaction", "that have X", "of X"),
         ("Case", "IS_PRIMARY_SUSPECT", "Drug", "whose primary suspect is X",
-         "that are the primary suspect of X"),
+         "that are primary suspects of X"),
         ("Case", "REPORTED_BY", "Source", "that were reported by X", "that reported X"),
         ("Visit", "LOCATED_AT", "Place", "that are located at X", "that X is located at"),
         ("Case", "FALLS_UNDER", "AgeGroup", "that fall under X", "that X falls under"),
@@ -89,7 +89,7 @@ def test_articles_go_by_sound(text: str, with_article: str) -> None:
         ("Taxon", "feedsOn", "Taxon", "that feed on X", "that X feeds on"),
         ("Person", "FRIEND_OF", "Person", "who are friends of X", "that X is a friend of"),
         ("Person", "WROTE", "Book", "who wrote X", "written by X"),
-        ("Person", "MANAGER", "Person", "whose manager is X", "who are the manager of X"),
+        ("Person", "MANAGER", "Person", "whose manager is X", "who are managers of X"),
     ],
 )  # fmt: skip
 def test_types_are_spoken_from_both_ends(

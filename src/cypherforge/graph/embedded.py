@@ -134,21 +134,20 @@ class EmbeddedGraph(BaseGraph):
             self.explain(query, parameters)
             return Result(shown, (), source=self._fingerprint)
         rows: list[tuple[Any, ...]] = []
-        truncated = False
         convert = self._converter.to_python
         with self._mapped(query, seconds), _deadline(seconds):
             found = self._query(adapted.text, parameters)
             try:
-                while found.hasNext():
-                    if len(rows) == most:
-                        truncated = True
-                        break
-                    row = found.next()
-                    if inner is None:
-                        inner = shown = tuple(sorted(str(name) for name in row.getPropertyNames()))
-                    rows.append(tuple(convert(row.getProperty(name)) for name in inner))
+                # Gathered on the engine's side: to ask for each row from here takes longer than
+                # most queries do.
+                gathered = found.stream().limit(most + 1).toList().toArray()
             finally:
                 found.close()
+            truncated = len(gathered) > most
+            for row in gathered[:most]:
+                if inner is None:
+                    inner = shown = tuple(sorted(str(name) for name in row.getPropertyNames()))
+                rows.append(tuple(convert(row.getProperty(name)) for name in inner))
         return Result(
             shown, tuple(rows), truncated, time.monotonic() - began, (), self._fingerprint
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import jpype
@@ -195,17 +196,10 @@ class Converter:
         return plain
 
     def _read_date(self, value: Any) -> Date:
-        return Date(value.getYear(), value.getMonthValue(), value.getDayOfMonth())
+        return _day(int(value.toEpochDay()))
 
     def _read_zoned(self, value: Any) -> DateTime:
-        text = str(value)
-        zone = str(value.getZone().getId())
-        if zone in _UTC:
-            text = text.split("[")[0]
-        found = parse_datetime(text)
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=datetime.UTC)
-        return found
+        return _moment(str(value))
 
     def _read_duration(self, value: Any) -> Duration:
         return Duration(
@@ -217,6 +211,23 @@ class Converter:
 
 
 _UTC = {"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "UCT", "Zulu", "Etc/UCT", "Etc/Zulu"}
+
+#: 0001-01-01 in days before 1970-01-01, plus one: how ordinals count.
+_EPOCH = 719_163
+
+
+# The same moments come back with every query; to read one takes longer than to find it.
+@lru_cache(maxsize=100_000)
+def _moment(text: str) -> DateTime:
+    """A ZonedDateTime as Java writes it, its region in brackets."""
+    moment, _, zone = text.partition("[")
+    found = parse_datetime(moment if zone.rstrip("]") in _UTC else text)
+    return found if found.tzinfo is not None else found.replace(tzinfo=datetime.UTC)
+
+
+@lru_cache(maxsize=100_000)
+def _day(epoch_day: int) -> Date:
+    return Date.from_ordinal(_EPOCH + epoch_day)
 
 
 def _unreadable(value: Any) -> Unreadable:
