@@ -60,7 +60,7 @@ from cypherforge.miner.stages import (
     stratify_stage,
     write_stage,
 )
-from cypherforge.miner.stratify import StratifyOptions
+from cypherforge.miner.stratify import PER_GROUP, StratifyOptions
 from cypherforge.runtime.pipeline import Pipeline
 
 GraphsOption = Annotated[
@@ -78,6 +78,12 @@ BackboneOption = Annotated[
 ]
 LiteralsOption = Annotated[
     str, typer.Option("--literals", help="Literals the subset must hold: all, once or none.")
+]
+PerGroupOption = Annotated[
+    int,
+    typer.Option(
+        "--per-group", min=1, help="Questions of one shape that the subset keeps, to draft."
+    ),
 ]
 HeldoutOption = Annotated[
     int | None,
@@ -132,6 +138,7 @@ def mine_command(
     limit: LimitOption = None,
     heldout: HeldoutOption = None,
     literals: LiteralsOption = "once",
+    per_group: PerGroupOption = PER_GROUP,
     tries: TriesOption = None,
     max_rules: RulesOption = None,
     token_budget: BudgetOption = 600,
@@ -182,7 +189,7 @@ def mine_command(
         seed=seed,
         agent=agent,
         embed=embed,
-        stratify=StratifyOptions(literals=_literals(literals)),
+        stratify=StratifyOptions(per_group, _literals(literals)),
         prove=ProveOptions(
             failures=tries,
             passes=tries,
@@ -258,6 +265,7 @@ def stratify_command(
     columns: ColumnsOption = None,
     limit: LimitOption = None,
     literals: LiteralsOption = "once",
+    per_group: PerGroupOption = PER_GROUP,
     seed: SeedOption = 0,
     fresh: FreshOption = False,
     json: JsonOption = False,
@@ -266,7 +274,10 @@ def stratify_command(
     progress = ConsoleProgress()
     loaded = _load(dataset, progress, columns)
     options = MineOptions(
-        limit=limit, heldout=None, seed=seed, stratify=StratifyOptions(literals=_literals(literals))
+        limit=limit,
+        heldout=None,
+        seed=seed,
+        stratify=StratifyOptions(per_group, _literals(literals)),
     )
     remembered = {"dataset": loaded.digest, **options.to_json()}
     with RunFolder(out, remembered, fresh=fresh) as run:

@@ -23,6 +23,8 @@ TokenKind = Literal["label", "type", "property", "literal"]
 KINDS: tuple[TokenKind, ...] = ("label", "type", "property", "literal")
 
 UNPARSABLE = "unparsable"
+#: What a group keeps (CypherGuard).
+PER_GROUP = 3
 
 # (kind, graph, name); a literal counts once in the whole train set, so its graph is empty.
 Token = tuple[TokenKind, str, str]
@@ -32,7 +34,7 @@ Token = tuple[TokenKind, str, str]
 class StratifyOptions:
     """``per_group``: how many a group keeps (the paper: 3). ``literals``: which must be covered."""
 
-    per_group: int = 3
+    per_group: int = PER_GROUP
     literals: LiteralScope = "once"
 
 

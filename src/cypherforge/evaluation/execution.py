@@ -7,8 +7,8 @@ from typing import Any
 
 from cypherforge.core.errors import InputError, QueryError
 from cypherforge.cypher import CypherSyntaxError, ast, parse
+from cypherforge.cypher.answer_kinds import is_aggregate
 from cypherforge.cypher.edits import Edit, apply_edits
-from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.outline import outer_order
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
@@ -133,7 +133,11 @@ def _fetched(
     returned: ast.Return,
 ) -> SortKey:
     """Run the gold once more with its sort key as further columns, where Cypher allows that."""
-    if returned.distinct or returned.star or any(_aggregates(i.expression) for i in returned.items):
+    if (
+        returned.distinct
+        or returned.star
+        or any(is_aggregate(i.expression) for i in returned.items)
+    ):
         return SortKey()
     end = returned.items[-1].span[1]
     keys = ", ".join(
@@ -152,11 +156,3 @@ def _fetched(
     if not same_rows(narrowed, result, ordered=True):
         return SortKey()
     return SortKey(values=tuple(list(row[width:]) for row in wider.rows))
-
-
-def _aggregates(expression: ast.Expression) -> bool:
-    return any(
-        isinstance(node, ast.CountStar)
-        or (isinstance(node, ast.FunctionCall) and node.lower_name in AGGREGATES)
-        for node in expression.walk()
-    )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from cypherforge.cypher import ast
+from cypherforge.cypher.answer_kinds import is_aggregate
 from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.graph.narrow import word_parts
 from cypherforge.runtime.pair import TURNED, Pair, Suspicion, conditions, inner
@@ -179,7 +180,7 @@ def _ungrouped(pair: Pair) -> Iterator[Suspicion]:
         return
     grouped = aggregated = False
     for projection in pair.nodes(ast.With, ast.Return):
-        has = [_aggregates(item.expression) for item in projection.items]
+        has = [is_aggregate(item.expression) for item in projection.items]
         aggregated = aggregated or any(has)
         grouped = grouped or (any(has) and not all(has)) or projection.star
     if aggregated and not grouped and not _subquery(pair):
@@ -192,20 +193,12 @@ def _undistinct(pair: Pair) -> Iterator[Suspicion]:
         return
     for node in pair.query.walk():
         if isinstance(node, ast.With | ast.Return) and (
-            node.distinct or any(_aggregates(i.expression) for i in node.items[1:])
+            node.distinct or any(is_aggregate(i.expression) for i in node.items[1:])
         ):
             return
         if isinstance(node, ast.FunctionCall) and node.distinct:
             return
     yield Suspicion("aggregation.distinct", "the question says distinct, the query does not")
-
-
-def _aggregates(expression: ast.Expression) -> bool:
-    return any(
-        isinstance(node, ast.CountStar)
-        or (isinstance(node, ast.FunctionCall) and node.lower_name in AGGREGATES)
-        for node in expression.walk()
-    )
 
 
 ASKED: dict[str, Callable[[Pair], Iterator[Suspicion]]] = {

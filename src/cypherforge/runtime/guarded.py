@@ -32,6 +32,8 @@ from cypherforge.runtime.decompose import decompose
 from cypherforge.runtime.doubts import doubts
 from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
+from cypherforge.runtime.group_fix import FixGroupKeys
+from cypherforge.runtime.home_fix import FixHomes
 from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
 from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.path_fix import FixEndpoints, FixMissing
@@ -74,6 +76,8 @@ PARTS: dict[str, str] = {
     "types": "literals written as the type of their property is compared",
     "units": "durations read in the unit that the question asks for",
     "literals": "literals written as they are stored",
+    "homes": "values asked of the node that stores them",
+    "group_keys": "keys of a group that no row shows left out",
     "loop": "the execution loop",
     "flip": "tier 1 of the loop: open arrows reversed",
     "notes": "literal grounding in the correction prompt",
@@ -302,7 +306,7 @@ def open_guarded(
     if exemplars is None and {"exemplars", "target"} <= on:
         if loaded is None or not fitting(loaded, schema):
             exemplars = target_exemplars(graph, schema, progress) or None
-    needs_index = on & {"grounding", "literals", "paths"}
+    needs_index = on & {"grounding", "literals", "homes", "paths"}
     index = shared_index(graph, schema) if needs_index else None
     prompter = Prompter(
         schema,
@@ -330,7 +334,8 @@ def open_guarded(
         FixTypes(schema),
     ]
     if index is not None:
-        every.append(FixLiterals(schema, index))
+        every += [FixLiterals(schema, index), FixHomes(schema, index)]
+    every.append(FixGroupKeys())
     fixes = [fix for fix in every if fix.name in on]
     loop = None
     if "loop" in on:

@@ -15,6 +15,7 @@ from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Bindings, Entity, Link, resolve
 from cypherforge.cypher.edits import Edit
 from cypherforge.cypher.names import quote_name
+from cypherforge.graph.narrow import word_parts
 from cypherforge.graph.schema import Pattern, Schema
 from cypherforge.runtime.fixes import Fixed, OnTree, declared, fits, unused
 from cypherforge.runtime.schema_grammar import variable_names
@@ -279,8 +280,11 @@ class FixMissing(OnTree):
                     hop = _Hop(pattern, start, end, True)
                     options[(pattern.type, id(start), id(end), pattern.start, pattern.end)] = hop
             for near, label, forward in ((starts, pattern.end, True), (ends, pattern.start, False)):
-                if label and self.brings(item, label, relationship=False):
+                done = bool(label) and self.done(item, pattern.type, label)
+                if label and (done or self.brings(item, label, relationship=False)):
                     for node in near:
+                        if done and node is not item.wrong:
+                            continue
                         hop = _Hop(
                             pattern, node if forward else None, None if forward else node, False
                         )
@@ -313,6 +317,17 @@ class FixMissing(OnTree):
         key = min(item.keys).lower().replace("_", "")
         if key.removesuffix("name") not in (label.lower(), f"{label.lower()}s"):
             return ""
+        return self.name_of(label)
+
+    def done(self, item: _Missing, kind: str, label: str) -> bool:
+        """Whether a node's property is read that a type is called: ``u.watched``, ``u.watchedMovies``."""
+        if item.wrong is None or item.wrong.kind != "node" or len(item.keys) != 1:
+            return False
+        read, verb = word_parts(min(item.keys)), word_parts(kind)
+        return read in (verb, [*verb, *word_parts(label)]) and bool(self.name_of(label))
+
+    def name_of(self, label: str) -> str:
+        """The property that a label's nodes are called by, "" if none is known."""
         owner = self.schema.labels[label]
         known = [name for name in _CALLED if owner.property(name) is not None]
         sole = [item.name for item in owner.properties] if len(owner.properties) == 1 else []
@@ -357,6 +372,8 @@ class FixMissing(OnTree):
                 query, "rel" if hop.on_relationship else (variable_names(owner) or ("x",))[0]
             )
             called = "" if hop.on_relationship else self.called(item, owner)
+            if not hop.on_relationship and self.done(item, hop.pattern.type, owner):
+                called = self.name_of(owner)
             if called:
                 read = f"{quote_name(wanted)}.{quote_name(called)}"
                 edits += [Edit(*access.span, read) for access in item.reads]

@@ -15,9 +15,9 @@ from typing import Any
 
 from cypherforge.core.errors import QueryError, UsageError
 from cypherforge.cypher import ast
+from cypherforge.cypher.answer_kinds import is_aggregate
 from cypherforge.cypher.bindings import Bindings, Entity
 from cypherforge.cypher.edits import Edit, apply_edits
-from cypherforge.cypher.function_kinds import AGGREGATES
 from cypherforge.cypher.rewrite import add_condition, add_item, set_distinct, set_limit
 from cypherforge.graph.base import Graph, Result
 from cypherforge.graph.compare import same_rows
@@ -269,7 +269,7 @@ def _never_meet(subject: _Subject) -> Iterator[Suspicion]:
 def _duplicates(subject: _Subject) -> Iterator[Suspicion]:
     """Do rows repeat, although the question asks what there is?"""
     last = subject.last
-    if last is None or last.distinct or any(_aggregates(i.expression) for i in last.items):
+    if last is None or last.distinct or any(is_aggregate(i.expression) for i in last.items):
         return
     rows = subject.result.rows
     if not 1 < len(rows) <= ROWS or not _EACH_ONCE.search(subject.question):
@@ -284,7 +284,7 @@ def _duplicates(subject: _Subject) -> Iterator[Suspicion]:
 def _hollow(subject: _Subject) -> Iterator[Suspicion]:
     """Is there one row that holds nothing: a count of 0, an aggregate of nothing?"""
     rows, last = subject.result.rows, subject.last
-    if len(rows) != 1 or last is None or not any(_aggregates(i.expression) for i in last.items):
+    if len(rows) != 1 or last is None or not any(is_aggregate(i.expression) for i in last.items):
         return
     if all(value in (None, 0, [], ()) and value is not False for value in rows[0]):
         texts = any(True for _ in _walk(subject.query, ast.StringLiteral))
@@ -328,7 +328,7 @@ def _grouped_items(subject: _Subject) -> bool:
     return any(
         any(marks) and not all(marks)
         for projection in _walk(subject.query, ast.Projection)
-        if (marks := [_aggregates(item.expression) for item in projection.items])
+        if (marks := [is_aggregate(item.expression) for item in projection.items])
     )
 
 
@@ -390,14 +390,6 @@ def _limit(last: ast.Return | None) -> int | None:
     if last is None or last.limit is None or not isinstance(last.limit.count, ast.IntegerLiteral):
         return None
     return last.limit.count.value
-
-
-def _aggregates(expression: ast.Expression) -> bool:
-    return any(
-        isinstance(node, ast.CountStar)
-        or (isinstance(node, ast.FunctionCall) and node.lower_name in AGGREGATES)
-        for node in expression.walk()
-    )
 
 
 def _with_keys(subject: _Subject, limit: int) -> str | None:
