@@ -146,7 +146,8 @@ class Phrase:
 
     ``plural`` and ``singular`` stand between subject (the start) and object, by the subject's
     number: "use"/"uses". ``by`` is the reduced passive from the other end, "watched by", empty
-    where there is none, and ``past`` its tense. ``noun`` is set where the end is called something of the start: "primary
+    where there is none, and ``past`` its tense; ``active``: it is the verb of the end, "created".
+    ``noun`` is set where the end is called something of the start: "primary
     suspect". ``text`` is the bare phrase for short forms.
     """
 
@@ -156,6 +157,7 @@ class Phrase:
     noun: str = ""
     text: str = ""
     past: bool = False
+    active: bool = False
 
     def forward(self, label: str, target: str, *, many: bool = True) -> str:
         """The relative clause of the start: "who watched TARGET"."""
@@ -180,6 +182,8 @@ class Phrase:
         if self.noun:
             called = f"are {plural_of(self.noun)}" if many else f"is the {self.noun}"
             return f"{who(label)} {called} of {source}"
+        if self.active:
+            return f"{who(label)} {self.by} {source}"
         if self.by and full:
             be = ("were" if many else "was") if self.past else ("are" if many else "is")
             return f"{who(label)} {be} {self.by} {source}"
@@ -218,8 +222,7 @@ def phrase(rel_type: str, start: str, end: str) -> Phrase:
         base = _lemma(first)
         # "created by": the end did it to the start.
         active = _past(base[0]) if base and len(rest) == 1 else ""
-        made = Phrase(f"were {lead} by", f"was {lead} by", text=text)
-        return _Passive(made.plural, made.singular, active, "", text) if active else made
+        return Phrase(f"were {lead} by", f"was {lead} by", active, text=text, active=bool(active))
     if first in _PASSIVE and rest and rest[0].lower() in PREPOSITIONS:
         tail = " ".join([parts[0], rest[0], *_without(rest[1:], end)])
         return Phrase(f"are {tail}", f"is {tail}", text=tail)
@@ -244,22 +247,6 @@ def phrase(rel_type: str, start: str, end: str) -> Phrase:
     if named.lower() == noun(end).lower():
         return Phrase("have", "has", text="with")
     return Phrase("", "", noun=named, text=named)
-
-
-@dataclass(frozen=True, slots=True)
-class _Passive(Phrase):
-    """ "created by": from the other end it is active, and ``by`` holds the active form."""
-
-    def backward(
-        self,
-        label: str,
-        source: str,
-        *,
-        many: bool = True,
-        plural: bool = False,
-        full: bool = False,
-    ) -> str:
-        return f"{who(label)} {self.by} {source}"
 
 
 def _counted(head: str) -> tuple[str, str]:

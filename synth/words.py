@@ -93,7 +93,9 @@ _PEOPLE = frozenset(
     " victim suspect terrorist criminal witness contact candidate voter worker individual citizen"
     " resident inhabitant tenant instructor professor supervisor buyer seller vendor character"
     " composer designer editor participant contributor speaker athlete"
-    " scorer captain referee".split()
+    " scorer captain referee king queen soldier knight chef farmer librarian investor shareholder"
+    " journalist reporter applicant colleague neighbour neighbor sibling brother sister son daughter"
+    " cousin uncle aunt mentor sponsor trader lender borrower learner".split()
 )
 _AN_SOUND = re.compile(
     r"(?:hour|honest|honou?r|heir|[aefhilmnorsx]-|FBI|HTML|SMS|MP)", re.IGNORECASE
