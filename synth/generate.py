@@ -38,6 +38,8 @@ _GIVE_UP = 20
 #: Matches that one batch tries of a skeleton, and how many may fail alike before the first pair.
 _REPEAT = 10
 _IN_VAIN = 3
+#: Families that give a row, or several, for each node.
+_ROW_A_NODE = frozenset(["list", "table", "group", "optional", "sort", "negation"])
 _MANY_ROWS = f"more than {ROWS} rows"
 
 
@@ -261,6 +263,10 @@ class Generator:
         if self.effort is not None and self._too_much(draft, self.effort):
             batch.drop(f"would go over more than {ROWS_GONE_OVER:,} rows", draft)
             return False
+        if self.effort is not None and draft.family in _ROW_A_NODE:
+            if self.effort.heads(draft.grounded) > 1.5 * ROWS:
+                batch.drop(f"would give more than {ROWS} rows", draft)
+                return False
         try:
             made = self._verify(draft, batch)
         except QueryTimeout:

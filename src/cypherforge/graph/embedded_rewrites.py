@@ -236,26 +236,53 @@ def _visible(node: ast.Node) -> set[str]:
 
 
 def start_at_bound(query: ast.Query, facts: Facts) -> list[Edit]:
-    """Turn a path round so that it starts at a variable that has its value already.
+    """Begin each MATCH at a variable that has its value already, or at a node given by its map.
 
     ArcadeDB starts at the left end: ``MATCH (p:Person)-[:IN]->(s)`` with ``s`` known looks at every
-    person for every row. Conditions and uniqueness hold for the whole MATCH, so nothing changes.
+    person for every row. A query of one MATCH it plans by its indexes, but none with a second one
+    or an OPTIONAL MATCH. Conditions and uniqueness hold for the whole MATCH, so nothing changes.
     """
     edits: list[Edit] = []
     look = look_at(query, facts)
     matches = look.of(ast.Match)
+    planned = len(matches) == 1
     for clause in matches:
         new = _declared(clause, look.bindings)
-        for part in clause.patterns:
-            turned = _turned(query, part, new)
-            if turned is not None:
-                edits.append(Edit(part.elements[0].span[0], part.elements[-1].span[1], turned))
+        texts: list[str] = []
+        waiting = list(clause.patterns)
+        while waiting:
+            part = next((p for p in waiting if any(_begins(p, new, planned))), waiting[0])
+            waiting.remove(part)
+            texts.append(_turned(query, part, new, planned) or _text(query, part))
             # What this path binds is known to those after it.
             new -= _names(part)
+        if texts != [_text(query, part) for part in clause.patterns]:
+            place = (clause.patterns[0].span[0], clause.patterns[-1].span[1])
+            edits.append(Edit(*place, ", ".join(texts)))
     return edits
 
 
-def _turned(query: ast.Query, part: ast.PatternPart, new: set[str]) -> str | None:
+def _begins(part: ast.PatternPart, new: set[str], planned: bool) -> list[bool]:
+    """For each element of a path, whether to begin there is to begin at few nodes."""
+    last = len(part.elements) - 1
+    return [
+        isinstance(element, ast.NodePattern)
+        and (
+            (element.variable is not None and element.variable.name not in new)
+            or (
+                not planned
+                # A path is parted at a variable.
+                and (element.variable is not None or i in (0, last))
+                and isinstance(element.properties, ast.MapLiteral)
+                and bool(element.properties.entries)
+                and not _names(element.properties) & new
+            )
+        )
+        for i, element in enumerate(part.elements)
+    ]
+
+
+def _turned(query: ast.Query, part: ast.PatternPart, new: set[str], planned: bool) -> str | None:
     elements = part.elements
     if part.variable or part.function or part.selector or len(elements) < 3:
         return None
@@ -266,12 +293,7 @@ def _turned(query: ast.Query, part: ast.PatternPart, new: set[str]) -> str | Non
         if quantifier is not None and (element.variable is not None or quantifier.gql):
             # The list of relationships would come out reversed.
             return None
-    bound = [
-        isinstance(element, ast.NodePattern)
-        and element.variable is not None
-        and element.variable.name not in new
-        for element in elements
-    ]
+    bound = _begins(part, new, planned)
     if bound[0] or not any(bound):
         return None
     place = bound.index(True)
