@@ -92,7 +92,7 @@ PROFILES: dict[str, frozenset[str]] = {
     "vote": frozenset(["grammar", "vote", "dialect", "rel_types", "directions", "self_loops"]),
     # What is left out has not paid where it was measured, or costs more time than it gains there:
     # docs/results/runtime.md.
-    "full": frozenset(PARTS) - {"shapes", "abstract", "decompose", "grammar", "paths"},
+    "full": frozenset(PARTS) - {"shapes", "abstract", "decompose", "grammar", "paths", "homes"},
 }
 #: A schema of at most so many tokens is shown whole: what many questions share is read once.
 WHOLE_SCHEMA = 900
