@@ -59,8 +59,8 @@ class Effort:
             return 0.0
         left = float(self.counts.get(found.tree.labels[0], 0))
         for c in found.conditions:
-            equal = c.op == "=" and c.attribute.distinct
-            left *= 1 / c.attribute.distinct if equal and c.attribute.distinct else 0.5
+            values = c.attribute.distinct
+            left *= 1 / values if c.op == "=" and values else 0.5
         for hop in found.tree.hops:
             degree = self.degrees.get((hop.relation, hop.forward))
             if hop.parent == 0 and degree is not None:

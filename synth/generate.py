@@ -260,13 +260,10 @@ class Generator:
 
     def _try(self, draft: Draft, batch: _Batch) -> bool:
         """Take a draft into the batch or drop it; False where another of the skeleton is no use."""
-        if self.effort is not None and self._too_much(draft, self.effort):
-            batch.drop(f"would go over more than {ROWS_GONE_OVER:,} rows", draft)
+        too_much = self._too_much(draft, self.effort) if self.effort is not None else ""
+        if too_much:
+            batch.drop(too_much, draft)
             return False
-        if self.effort is not None and draft.family in _ROW_A_NODE:
-            if self.effort.heads(draft.grounded) > 1.5 * ROWS:
-                batch.drop(f"would give more than {ROWS} rows", draft)
-                return False
         try:
             made = self._verify(draft, batch)
         except QueryTimeout:
@@ -285,11 +282,18 @@ class Generator:
         batch.last = draft
         return True
 
-    def _too_much(self, draft: Draft, effort: Effort) -> bool:
+    def _too_much(self, draft: Draft, effort: Effort) -> str:
+        """Why a draft is not run at all, "" where it may be."""
         if draft.family == "path":
             # Any relationship may be gone along, so the greatest hub is soon met.
-            return effort.greatest_hub > ROWS_GONE_OVER
-        return effort.rows(draft.reach or draft.grounded) > ROWS_GONE_OVER
+            over: float = effort.greatest_hub
+        else:
+            over = effort.rows(draft.reach or draft.grounded)
+        if over > ROWS_GONE_OVER:
+            return f"would go over more than {ROWS_GONE_OVER:,} rows"
+        if draft.family in _ROW_A_NODE and effort.heads(draft.grounded) > 1.5 * ROWS:
+            return f"would give more than {ROWS} rows"
+        return ""
 
     # ------------------------------------------------------------ verification
 

@@ -1,4 +1,4 @@
-"""Where the embedded engine begins: the text it is given, and that the answers stay Neo4j's."""
+"""Where the embedded engine begins: the text it is given, and that the answers stay the same."""
 
 import pytest
 
@@ -46,6 +46,15 @@ def test_several_matches_begin_at_what_is_given(text: str, sent: str) -> None:
         pytest.param(
             "MATCH (v:V), (c:C {id: v.c}) MATCH (d) RETURN d", id="given by what is not known yet"
         ),
+        pytest.param(
+            "MATCH (w:W), (c:C {id: 3})-[:R {x: w.y}]->(d) MATCH (e) RETURN d",
+            id="a relationship's map needs what stands before it",
+        ),
+        pytest.param(
+            "MATCH (a)-[:R {x: a.y}]->(c:C {id: 3}) MATCH (e) RETURN a",
+            id="a relationship's map needs the node before it",
+        ),
+        pytest.param("MATCH (a), (b:B {x: 1}), (a)-->(c) RETURN c", id="paths of one MATCH"),
         pytest.param(
             "MATCH p = (v:V)-->(c:C {id: 3}) MATCH (d) RETURN p, d", id="a path that is returned"
         ),

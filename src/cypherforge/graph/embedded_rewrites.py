@@ -251,7 +251,8 @@ def start_at_bound(query: ast.Query, facts: Facts) -> list[Edit]:
         texts: list[str] = []
         waiting = list(clause.patterns)
         while waiting:
-            part = next((p for p in waiting if any(_begins(p, new, planned))), waiting[0])
+            ready = () if planned else (p for p in waiting if any(_begins(p, new, planned)))
+            part = next(iter(ready), waiting[0])
             waiting.remove(part)
             texts.append(_turned(query, part, new, planned) or _text(query, part))
             # What this path binds is known to those after it.
@@ -263,8 +264,14 @@ def start_at_bound(query: ast.Query, facts: Facts) -> list[Edit]:
 
 
 def _begins(part: ast.PatternPart, new: set[str], planned: bool) -> list[bool]:
-    """For each element of a path, whether to begin there is to begin at few nodes."""
+    """For each element of a path, whether to begin there is to begin at few nodes.
+
+    Nowhere, where a map of the path needs what is not known before it.
+    """
     last = len(part.elements) - 1
+    maps = [e.properties for e in part.elements if not isinstance(e, ast.ParenthesizedPath)]
+    if any(properties is not None and _names(properties) & new for properties in maps):
+        return [False] * len(part.elements)
     return [
         isinstance(element, ast.NodePattern)
         and (
@@ -275,7 +282,6 @@ def _begins(part: ast.PatternPart, new: set[str], planned: bool) -> list[bool]:
                 and (element.variable is not None or i in (0, last))
                 and isinstance(element.properties, ast.MapLiteral)
                 and bool(element.properties.entries)
-                and not _names(element.properties) & new
             )
         )
         for i, element in enumerate(part.elements)
