@@ -44,7 +44,7 @@ from cypherforge.graph.base import (
     check_limit,
     check_timeout,
 )
-from cypherforge.graph.embedded_compat import USE_NEO4J, adapt
+from cypherforge.graph.embedded_compat import USE_NEO4J, Adapted, adapt
 from cypherforge.graph.embedded_kinds import Facts
 from cypherforge.graph.embedded_values import Converter
 from cypherforge.graph.neutral import Id, NodeRow, RelationshipRow
@@ -52,6 +52,7 @@ from cypherforge.graph.value_types import value_type
 
 LANGUAGE: Final = "opencypher"
 _BATCH = 500
+_MOMENTS_KEPT = 1000
 _start = threading.Lock()
 
 
@@ -102,6 +103,7 @@ class EmbeddedGraph(BaseGraph):
             ) from error
         self._closed = False
         self._lock = threading.Lock()
+        self._moments: dict[tuple[str, str], Any] = {}
         try:
             factory = jpype.JClass("com.arcadedb.database.DatabaseFactory")
             self._db = factory(str(self._home / "db")).create()
@@ -136,7 +138,9 @@ class EmbeddedGraph(BaseGraph):
         rows: list[tuple[Any, ...]] = []
         convert = self._converter.to_python
         with self._mapped(query, seconds), _deadline(seconds):
-            found = self._query(adapted.text, parameters)
+            moments = self._made(adapted, parameters)
+            text = adapted.plain if moments is None else adapted.text
+            found = self._query(text, parameters, moments)
             try:
                 # Gathered on the engine's side: to ask for each row from here takes longer than
                 # most queries do.
@@ -156,7 +160,7 @@ class EmbeddedGraph(BaseGraph):
         """See ``Graph.explain``: ArcadeDB gives one text."""
         adapted = adapt(query, self._facts)
         with self._mapped(query, self._timeout), _deadline(self._timeout):
-            found = self._query(f"EXPLAIN {adapted.text}", parameters)
+            found = self._query(f"EXPLAIN {adapted.plain}", parameters)
             try:
                 text = str(found.next().getProperty("executionPlanAsString"))
             finally:
@@ -198,13 +202,44 @@ class EmbeddedGraph(BaseGraph):
 
     # ------------------------------------------------------------ inside
 
-    def _query(self, query: str, parameters: Mapping[str, Any] | None) -> Any:
+    def _query(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None,
+        made: Mapping[str, Any] | None = None,
+    ) -> Any:
         if self._closed:
             raise UsageError("the graph is closed", where=self.uri)
         sent = jpype.JClass("java.util.HashMap")()
         for key, value in (parameters or {}).items():
             sent.put(key, self._converter.to_java(value))
+        for key, value in (made or {}).items():
+            sent.put(key, value)
         return self._db.query(LANGUAGE, query, sent)
+
+    def _made(
+        self, adapted: Adapted, parameters: Mapping[str, Any] | None
+    ) -> Mapping[str, Any] | None:
+        """The engine's value of each moment, by name; None where one has none."""
+        made: dict[str, Any] = {}
+        for moment in adapted.moments:
+            text = moment.argument
+            if moment.parameter:
+                text = (parameters or {}).get(moment.argument)
+            if not isinstance(text, str):
+                return None
+            key = (moment.function, text)
+            if key not in self._moments:
+                if len(self._moments) >= _MOMENTS_KEPT:
+                    self._moments.clear()
+                try:
+                    found = self._query(f"RETURN {moment.function}($text) AS made", {"text": text})
+                    self._moments[key] = found.next().getProperty("made")
+                except jpype.JException:
+                    # An error only where a row asks for it.
+                    return None
+            made[moment.name] = self._moments[key]
+        return made
 
     @contextmanager
     def _mapped(self, query: str, seconds: float) -> Iterator[None]:

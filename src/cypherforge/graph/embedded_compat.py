@@ -52,12 +52,25 @@ class Adapted:
     """A query as ArcadeDB gets it.
 
     ``columns`` pairs the name ArcadeDB gives a column with the one Neo4j gives it; None where only
-    the rows tell (``RETURN *``).
+    the rows tell (``RETURN *``). ``moments`` are the calls that ``text`` has as parameters, since
+    ArcadeDB would parse them for every row; ``plain`` is the text with the calls.
     """
 
     text: str
     columns: tuple[tuple[str, str], ...] | None
     explain: bool = False
+    moments: tuple[Moment, ...] = ()
+    plain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A call like ``date('2020-01-31')``: ``argument`` is a text, or names a parameter."""
+
+    name: str
+    function: str
+    argument: str
+    parameter: bool
 
 
 # Kept, for a query with parameters is run many times over.
@@ -94,7 +107,8 @@ def adapt(text: str, facts: Facts) -> Adapted:
             if not edits:
                 break
             query = _changed(query, edits)
-    return Adapted(query.text, columns, explain)
+    text, moments = _moments(query, facts)
+    return Adapted(text, columns, explain, moments, query.text)
 
 
 def _changed(query: ast.Query, edits: list[Edit]) -> ast.Query:
@@ -104,6 +118,31 @@ def _changed(query: ast.Query, edits: list[Edit]) -> ast.Query:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 120 else line[:119] + "…"
+
+
+_MOMENTS = frozenset({"date", "datetime", "localdatetime", "time", "localtime", "duration"})
+
+
+def _moments(query: ast.Query, facts: Facts) -> tuple[str, tuple[Moment, ...]]:
+    """The text with temporal constructors of one constant as parameters, and what those are."""
+    found: dict[tuple[str, str, bool], Moment] = {}
+    edits = []
+    prefix = "moment"
+    while f"${prefix}" in query.text or f"$`{prefix}" in query.text:
+        prefix += "_"
+    for call in look_at(query, facts).calls(*_MOMENTS):
+        if len(call.args) != 1:
+            continue
+        match call.args[0]:
+            case ast.StringLiteral(value=argument):
+                key = (call.lower_name, argument, False)
+            case ast.Parameter(name=argument):
+                key = (call.lower_name, argument, True)
+            case _:
+                continue
+        moment = found.setdefault(key, Moment(f"{prefix}{len(found)}", *key))
+        edits.append(Edit(*call.span, f"${moment.name}"))
+    return apply_edits(query.text, edits), tuple(found.values())
 
 
 # ---------------------------------------------------------------- refusals
