@@ -11,11 +11,12 @@ import hashlib
 import itertools
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cypherforge.artifacts.journal import Journal
+from cypherforge.core.collector import settled
 from cypherforge.core.errors import QueryError, QueryTimeout
 from cypherforge.core.progress import NullProgress, Progress
 from cypherforge.cypher import parse
@@ -38,6 +39,8 @@ _GIVE_UP = 20
 #: Matches that one batch tries of a skeleton, and how many may fail alike before the first pair.
 _REPEAT = 10
 _IN_VAIN = 3
+#: Batches between two looks away from what was made: some hundred pairs.
+_SETTLED_AFTER = 100
 #: Families that give a row, or several, for each node.
 _ROW_A_NODE = frozenset(["list", "table", "group", "optional", "sort", "negation"])
 _MANY_ROWS = f"more than {ROWS} rows"
@@ -155,6 +158,18 @@ class Generator:
         """Make pairs until there are enough, or every family has run dry."""
         progress = progress or NullProgress()
         progress.start("pairs", self.options.size)
+        with settled() as settle:
+            self._fill(journal, progress, settle)
+        done = self.result
+        for (family, count), number in sorted(self._failures.items()):
+            if number >= _GIVE_UP:
+                done.short[f"{family}, {count} relations"] = self._made[family, count]
+        progress.finish(f"{len(done.pairs)} pairs, {sum(done.dropped.values())} drafts dropped")
+        return done
+
+    def _fill(
+        self, journal: Journal | None, progress: Progress, settle: Callable[[], None]
+    ) -> None:
         done = self.result
         while len(done.pairs) < self.options.size:
             cell = self._next_cell()
@@ -168,11 +183,8 @@ class Generator:
             before = len(done.pairs)
             self._take(cell, row)
             progress.advance(len(done.pairs) - before)
-        for (family, count), number in sorted(self._failures.items()):
-            if number >= _GIVE_UP:
-                done.short[f"{family}, {count} relations"] = self._made[family, count]
-        progress.finish(f"{len(done.pairs)} pairs, {sum(done.dropped.values())} drafts dropped")
-        return done
+            if done.batches % _SETTLED_AFTER == 0:
+                settle()
 
     def _next_cell(self) -> tuple[str, int] | None:
         """The family and relation count that lags most; the counts of relations come first."""

@@ -135,23 +135,18 @@ class EmbeddedGraph(BaseGraph):
         if adapted.explain:
             self.explain(query, parameters)
             return Result(shown, (), source=self._fingerprint)
-        rows: list[tuple[Any, ...]] = []
-        convert = self._converter.to_python
         with self._mapped(query, seconds), _deadline(seconds):
             moments = self._made(adapted, parameters)
             text = adapted.plain if moments is None else adapted.text
             found = self._query(text, parameters, moments)
             try:
-                # Gathered on the engine's side: to ask for each row from here takes longer than
-                # most queries do.
-                gathered = found.stream().limit(most + 1).toList().toArray()
+                gathered = self._converter.rows(found, most + 1)
             finally:
                 found.close()
-            truncated = len(gathered) > most
-            for row in gathered[:most]:
-                if inner is None:
-                    inner = shown = tuple(sorted(str(name) for name in row.getPropertyNames()))
-                rows.append(tuple(convert(row.getProperty(name)) for name in inner))
+        if inner is None:
+            inner = shown = tuple(sorted(gathered[0])) if gathered else ()
+        rows = [tuple(row[name] for name in inner) for row in gathered[:most]]
+        truncated = len(gathered) > most
         return Result(
             shown, tuple(rows), truncated, time.monotonic() - began, (), self._fingerprint
         )
