@@ -24,7 +24,7 @@ _TIMES = {"min": "earliest", "max": "latest"}
 
 def counting(shop: Workshop, relations: int) -> Draft | None:
     """How many there are; counted once each where a path could reach them twice."""
-    found = shop.grounded(relations, bare=0.1)
+    found = shop.grounded(relations, bare=0.1, open_leaf=0.25)
     if found is None:
         return None
     held = Values()

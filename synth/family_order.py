@@ -24,7 +24,11 @@ def extreme(shop: Workshop, relations: int) -> Draft | None:
         found = shop.some(label, relations - 1)
     else:
         # Among few that a relation leads to, an order is more often free of ties.
-        found = shop.grounded(relations, label=label, literals=shop.rng.random() < 0.5)
+        # A list is also asked for of all that have such a relation, whatever is at its other end.
+        open_leaf = 0.4 if kind == "sort" else 0.15
+        found = shop.grounded(
+            relations, label=label, literals=shop.rng.random() < 0.5, open_leaf=open_leaf
+        )
     if found is None:
         return None
     pool = [a for a in shop.drawer.predicates.attributes[label] if a.role in _ORDERED]

@@ -234,7 +234,7 @@ class Generator:
         met: Counter[Key] = Counter()
         grown: Counter[Key] = Counter()
         # A family that gives few pairs gives them from several skeletons.
-        for at in range(max(2, min(_REPEAT, round(self._wanted[family, count] / 4)))):
+        for at in range(max(2, min(_REPEAT, round(self._wanted[family, count] / 8)))):
             # The same skeleton again, with other nodes.
             drawer.rng = random.Random(f"{self.options.seed}/{number}/form")
             drawer.fresh = met.copy()

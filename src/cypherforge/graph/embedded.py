@@ -218,7 +218,7 @@ class EmbeddedGraph(BaseGraph):
         """The engine's value of each moment, by name; None where one has none."""
         made: dict[str, Any] = {}
         for moment in adapted.moments:
-            text = moment.argument
+            text: Any = moment.argument
             if moment.parameter:
                 text = (parameters or {}).get(moment.argument)
             if not isinstance(text, str):
