@@ -186,6 +186,85 @@ SILENT: list[tuple[str, list[Any]]] = [
 ]
 
 
+# Constant moments go to the engine as parameters; nothing may be seen of it. Wanted: Neo4j 5.26.
+MOMENTS: list[tuple[str, list[Any]]] = [
+    ("RETURN date('2020-01-02') + duration('P1D') AS a", [Date(2020, 1, 3)]),
+    (
+        "RETURN [date('2020-01-02')] AS l, {m: date('2020-W02')} AS m",
+        [([Date(2020, 1, 2)], {"m": Date(2020, 1, 6)})],
+    ),
+    ("WITH date('2020-01-02') AS d RETURN d.day AS a, date(d) = d AS b", [(2, True)]),
+    (
+        "RETURN date('2020-01-02') < date('2020-01-03') AS a, date('2020-01-02').year",
+        [(True, 2020)],
+    ),
+    ("RETURN date('2020-01-02') AS a ORDER BY date('2020-01-02')", [Date(2020, 1, 2)]),
+    (
+        "RETURN datetime('2020-01-02T03:04:05Z') = datetime('2020-01-02T04:04:05+01:00') AS a, "
+        "toString(time('10:00:01Z')) AS b, localdatetime('2020-01-02T03:04:05').hour AS c",
+        [(False, "10:00:01Z", 3)],
+    ),
+    ("RETURN '$moment0' AS a, date('2020-01-02') AS b", [("$moment0", Date(2020, 1, 2))]),
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), MOMENTS)
+def test_constant_moments(graph: EmbeddedGraph, query: str, wanted: list[Any]) -> None:
+    assert rows(graph, query) == wanted
+
+
+@pytest.mark.neo4j
+@pytest.mark.parametrize("query", [query for query, _ in MOMENTS])
+def test_constant_moments_on_a_real_neo4j(graph: EmbeddedGraph, neo4j_uri: str, query: str) -> None:
+    with connect(neo4j_uri) as server:
+        assert same_rows(server.run(query), graph.run(query)) is True
+
+
+def test_moments_of_parameters(graph: EmbeddedGraph) -> None:
+    later = "MATCH (p:P) WHERE p.day > date($day) RETURN p.name"
+    assert rows(graph, later, day="2020-01-02") == ["c", "d"]
+    assert rows(graph, later, day="2020-01-03") == ["d"]
+    assert rows(graph, later, day=None) == []
+    assert rows(graph, later, day=Date(2020, 1, 3)) == ["d"]
+    both = "RETURN date($moment0) AS a, date('2020-01-02') AS b"
+    assert rows(graph, both, moment0="2020-01-05") == [(Date(2020, 1, 5), Date(2020, 1, 2))]
+    for query in ("RETURN date($v)", "RETURN date('2020-99-01')"):
+        with pytest.raises(QueryError, match="2020-99-01"):
+            graph.run(query, {"v": "2020-99-01"})
+    # More moments than are kept.
+    days = [str(Date.from_ordinal(730_000 + i)) for i in range(1_100)]
+    assert [rows(graph, "RETURN toString(date($v))", v=day)[0] for day in days] == days
+
+
+def test_rows_that_json_cannot_carry(graph: EmbeddedGraph) -> None:
+    point = "point({x: 1.5, y: 2.0})"
+    (row,) = rows(
+        graph,
+        f"RETURN 1.0/0.0 AS inf, 9007199254740993 AS big, -0.0 AS zero, [{point}, null] AS l, "
+        f"{{p: {point}, crs: 'no', x: 1}} AS m, 'é😀\\u0001\\n\"' AS s, 1e22 AS e, toFloat(3) AS f",
+    )
+    inf, big, zero, listed, mapped, text, e, f = row
+    assert (inf, big, str(zero)) == (float("inf"), 9007199254740993, "-0.0")
+    assert listed == [CartesianPoint((1.5, 2.0)), None]
+    assert mapped == {"p": CartesianPoint((1.5, 2.0)), "crs": "no", "x": 1}
+    assert (text, e) == ('é😀\x01\n"', 1e22)
+    assert isinstance(f, float)
+    (nested,) = rows(graph, "MATCH (p:P {name: 'a'}) RETURN {n: [p], d: p.day} AS m")
+    assert isinstance(nested["n"][0], NodeValue) and nested["d"] == Date(2020, 1, 1)
+    (tagged,) = rows(graph, "RETURN $m", m={"\x01": 1, "\x01x": [2]})
+    assert tagged == {"\x01": 1, "\x01x": [2]}
+    assert rows(graph, "RETURN $m", m={"\x01": ["D", "2020-01-01"]}) == [
+        {"\x01": ["D", "2020-01-01"]}
+    ]
+
+
+def test_rows_of_many_megabytes(graph: EmbeddedGraph) -> None:
+    found = graph.run("UNWIND range(1, 3000) AS i RETURN i, $t AS t", {"t": "x" * 5000}, limit=2999)
+    assert [row[0] for row in found.rows] == list(range(1, 3000))
+    assert {len(row[1]) for row in found.rows} == {5000}
+    assert found.truncated
+
+
 @pytest.mark.parametrize(("query", "wanted"), SILENT)
 def test_what_the_engine_gets_wrong_is_put_right(
     graph: EmbeddedGraph, query: str, wanted: list[Any]

@@ -145,7 +145,7 @@ class EmbeddedGraph(BaseGraph):
                 found.close()
         if inner is None:
             inner = shown = tuple(sorted(gathered[0])) if gathered else ()
-        rows = [tuple(row[name] for name in inner) for row in gathered[:most]]
+        rows = [tuple(row.get(name) for name in inner) for row in gathered[:most]]
         truncated = len(gathered) > most
         return Result(
             shown, tuple(rows), truncated, time.monotonic() - began, (), self._fingerprint
