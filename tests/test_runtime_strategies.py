@@ -288,6 +288,23 @@ def test_warnings_tell_what_may_be_wrong(graph: Graph, schema: Schema) -> None:
     assert answer.to_json()["warnings"] == list(answer.warnings)
 
 
+def test_a_stored_name_that_the_query_leaves_out_is_told(graph: Graph, schema: Schema) -> None:
+    def warnings(question: str, query: str) -> list[str]:
+        found = ask("full", graph, schema, Script(fenced(query)), question)
+        assert found.outcome == "answered"
+        return [w for w in found.warnings if "the query does not" in w and "stored" in w]
+
+    everyone = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN count(DISTINCT m) AS movies"
+    (told,) = warnings("In how many movies did Ann act?", everyone)
+    assert "Ann, stored as (:Person {name: 'Ann'})" in told
+    hers = everyone.replace("(p:Person)", "(p:Person {name: 'Ann'})")
+    assert not warnings("In how many movies did Ann act?", hers)
+    # A choice of values may be made by grouping; a first word has its capital anyway.
+    each = "MATCH (p:Person)-[:ACTED_IN]->(m:Movie) RETURN p.name, count(m) AS movies"
+    assert not warnings("How many movies did Ann and Bob act in, separately?", each)
+    assert not warnings("Ann and others: in how many movies did people act?", everyone)
+
+
 # ---------------------------------------------------------------- last-cq
 
 

@@ -34,7 +34,12 @@ from cypherforge.runtime.exemplars import ExemplarStore, by_keywords
 from cypherforge.runtime.fixes import Fix, FixLiterals, FixOwners, RepairDialect, schema_fixes
 from cypherforge.runtime.group_fix import FixGroupKeys
 from cypherforge.runtime.home_fix import FixHomes
-from cypherforge.runtime.literals import question_notes, stored_as_written, unknown_names
+from cypherforge.runtime.literals import (
+    question_notes,
+    stored_as_written,
+    unheld_names,
+    unknown_names,
+)
 from cypherforge.runtime.loop import ExecutionLoop
 from cypherforge.runtime.path_fix import FixEndpoints, FixMissing
 from cypherforge.runtime.pipeline import Answer
@@ -239,14 +244,25 @@ class Guarded:
             held = self.loop.run(session, held)
         if self.checks is not None:
             held = self.checked(session, held)
-        return self.judged(session, session.answer(held))
+        return self.judged(session, held)
 
-    def judged(self, session: Session, answer: Answer) -> Answer:
-        """Unanswerable in the place of empty, where the question names what is stored nowhere."""
-        index = self.prompter.index
-        if answer.outcome != "empty" or index is None:
+    def judged(self, session: Session, held: Attempt) -> Answer:
+        """The answer, with what the stored values say: which named one the query does not hold.
+
+        Unanswerable in the place of empty, where the question names what is stored nowhere.
+        """
+        index, schema = self.prompter.index, self.prompter.schema
+        if index is not None and held.kind == "answered":
+            unheld = unheld_names(session.question, held.query, held.parameters, schema, index)
+            session.warnings += [
+                f"filter.missing: the question names {name}, the query does not" for name in unheld
+            ]
+        answer = session.answer(held)
+        if index is None:
             return answer
-        unknown = unknown_names(session.question, self.prompter.schema, index)
+        if answer.outcome != "empty":
+            return answer
+        unknown = unknown_names(session.question, schema, index)
         if not unknown:
             return answer
         names = ", ".join(f"{name!r}" for name in unknown)

@@ -8,13 +8,16 @@ same from memory and finds other spellings too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cypherforge.core.errors import QueryError
 from cypherforge.cypher import ast
 from cypherforge.cypher.bindings import Bindings, Entity, resolve
+from cypherforge.cypher.errors import CypherSyntaxError
 from cypherforge.cypher.names import quote_name, quote_string
+from cypherforge.cypher.parser import parse
 from cypherforge.graph.base import Graph
 from cypherforge.graph.schema import Schema
 from cypherforge.graph.value_index import Hit, ValueIndex
@@ -242,6 +245,39 @@ def unknown_names(question: str, schema: Schema, index: ValueIndex) -> list[str]
         if not index.find(name, limit=1, least=_NEAR):
             unknown.append(name)
     return unknown
+
+
+def unheld_names(
+    question: str, query: str, parameters: Mapping[str, Any], schema: Schema, index: ValueIndex
+) -> list[str]:
+    """Stored values that a question names and its query does not hold, each with its pattern.
+
+    Only names: words with a capital, not the question's first, stored as they are written in three
+    places at most, and no name of the schema. Two of one place are a choice ("for Sick and for
+    Healthy separately"), which a query may make by grouping. A query that does not parse holds
+    everything.
+    """
+    try:
+        parsed = parse(query)
+    except CypherSyntaxError:
+        return []
+    strings = {squeeze(n.value) for n in parsed.walk() if isinstance(n, ast.StringLiteral)}
+    strings |= {squeeze(value) for value in parameters.values() if isinstance(value, str)}
+    text = squeeze(query)
+    known = {squeeze(name) for name in schema.names()}
+    unheld: dict[tuple[str, str], list[str]] = {}
+    for mention in index.mentions(question):
+        hits = [hit for hit in mention.hits if hit.match == "exact"]
+        name = squeeze(mention.text)
+        if not 0 < len(hits) <= 3 or not mention.start or not mention.text[0].isupper():
+            continue
+        if name in text or name in known or name.removesuffix("s") in known:
+            continue
+        if any(held and (held in name or name in held) for held in strings):
+            continue
+        said = f"{mention.text}, stored as {_pattern(hits[0], schema)}"
+        unheld.setdefault((hits[0].owner, hits[0].name), []).append(said)
+    return [said for place in unheld.values() if len(place) == 1 for said in place]
 
 
 def question_notes(question: str, index: ValueIndex, schema: Schema, *, most: int = 6) -> list[str]:
