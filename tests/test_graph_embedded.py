@@ -258,6 +258,15 @@ def test_rows_that_json_cannot_carry(graph: EmbeddedGraph) -> None:
     ]
 
 
+def test_bytes_are_no_list_of_numbers(graph: EmbeddedGraph) -> None:
+    assert rows(graph, "RETURN $v", v=b"\x00\xff") == [b"\x00\xff"]
+    assert rows(graph, "RETURN $v", v={"inside": [b"ab"]}) == [{"inside": [b"ab"]}]
+    with EmbeddedGraph.from_rows([NodeRow(0, ("N",), {"b": b"ab", "l": [97, 98]})], []) as other:
+        assert rows(other, "MATCH (n:N) RETURN n.b AS b, [n.b] AS bs, n.l AS l") == [
+            (b"ab", [b"ab"], [97, 98])
+        ]
+
+
 def test_rows_of_many_megabytes(graph: EmbeddedGraph) -> None:
     found = graph.run("UNWIND range(1, 3000) AS i RETURN i, $t AS t", {"t": "x" * 5000}, limit=2999)
     assert [row[0] for row in found.rows] == list(range(1, 3000))

@@ -46,7 +46,7 @@ from cypherforge.graph.base import (
 )
 from cypherforge.graph.embedded_compat import USE_NEO4J, Adapted, adapt
 from cypherforge.graph.embedded_kinds import Facts
-from cypherforge.graph.embedded_values import Converter
+from cypherforge.graph.embedded_values import Converter, holds_bytes
 from cypherforge.graph.neutral import Id, NodeRow, RelationshipRow
 from cypherforge.graph.value_types import value_type
 
@@ -110,6 +110,7 @@ class EmbeddedGraph(BaseGraph):
             _open_graphs.append(self)
             self._converter = Converter()
             self._facts = _load(self._db, nodes, relationships, self._converter)
+            self._has_bytes = any("BYTES" in kinds for kinds in self._facts.kinds.values())
         except BaseException:
             self.close()
             raise
@@ -135,12 +136,15 @@ class EmbeddedGraph(BaseGraph):
         if adapted.explain:
             self.explain(query, parameters)
             return Result(shown, (), source=self._fingerprint)
+        read = self._converter.rows
+        if self._has_bytes or holds_bytes(parameters or {}):
+            read = self._converter.rows_with_bytes
         with self._mapped(query, seconds), _deadline(seconds):
             moments = self._made(adapted, parameters)
             text = adapted.plain if moments is None else adapted.text
             found = self._query(text, parameters, moments)
             try:
-                gathered = self._converter.rows(found, most + 1)
+                gathered = read(found, most + 1)
             finally:
                 found.close()
         if inner is None:

@@ -160,6 +160,13 @@ class Converter:
             rows += batch
         return rows
 
+    def rows_with_bytes(self, found: Any, most: int) -> list[dict[str, Any]]:
+        """As ``rows``, each value asked for: in a batch bytes would come as a list of numbers."""
+        return [
+            {str(name): self.to_python(row.getProperty(name)) for name in row.getPropertyNames()}
+            for row in found.stream().limit(most).toList().toArray()
+        ]
+
     def _untagged(self, side: Sequence[Any]) -> Callable[[dict[str, Any]], Any]:
         """What stands for a value that JSON cannot carry, as that value."""
 
@@ -289,6 +296,15 @@ def _with_points(value: Any) -> Any:
     if isinstance(value, dict):
         return _map_or_point({key: _with_points(item) for key, item in value.items()})
     return value
+
+
+def holds_bytes(value: Any) -> bool:
+    """Whether a parameter is made of bytes, or has some inside."""
+    if isinstance(value, Mapping):
+        return any(holds_bytes(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return any(holds_bytes(item) for item in value)
+    return isinstance(value, bytes | bytearray)
 
 
 def _unreadable(value: Any) -> Unreadable:
