@@ -228,16 +228,19 @@ class EmbeddedGraph(BaseGraph):
             if not isinstance(text, str):
                 return None
             key = (moment.function, text)
-            if key not in self._moments:
-                if len(self._moments) >= _MOMENTS_KEPT:
-                    self._moments.clear()
+            value = self._moments.get(key)
+            if value is None:
                 try:
                     found = self._query(f"RETURN {moment.function}($text) AS made", {"text": text})
-                    self._moments[key] = found.next().getProperty("made")
+                    value = found.next().getProperty("made")
+                    found.close()
                 except jpype.JException:
                     # An error only where a row asks for it.
                     return None
-            made[moment.name] = self._moments[key]
+                if len(self._moments) >= _MOMENTS_KEPT:
+                    self._moments.clear()
+                self._moments[key] = value
+            made[moment.name] = value
         return made
 
     @contextmanager

@@ -52,7 +52,7 @@ class Converter:
             (find("java.lang.Boolean"), bool),
             (find("java.lang.Double"), float),
             (find("java.lang.Float"), float),
-            (find("java.lang.Number"), self._number),
+            (find("java.lang.Number"), lambda v: _number(str(v))),
             (find("java.lang.Character"), str),
             (vertex, self._node),
             (edge, self._relationship),
@@ -195,10 +195,6 @@ class Converter:
             self._known[kind] = reader
         return reader(value)
 
-    def _number(self, value: Any) -> Any:
-        text = str(value)
-        return float(text) if "." in text or "E" in text else int(text)
-
     def _node(self, value: Any) -> NodeValue:
         labels = jpype.JClass("com.arcadedb.query.opencypher.Labels").getLabels(value)
         return NodeValue(
@@ -270,11 +266,15 @@ def _day(epoch_day: int) -> Date:
     return Date.from_ordinal(_EPOCH + epoch_day)
 
 
+def _number(text: str) -> int | float:
+    return float(text) if "." in text or "E" in text else int(text)
+
+
 #: How ``TypedRows`` marks a value that JSON cannot carry exactly.
 _TAG = "\x01"
 _TAGGED: Mapping[str, Callable[[Any], Any]] = {
-    "n": float,
-    "i": int,
+    "n": _number,
+    "i": _number,
     "D": lambda text: _day(datetime.date.fromisoformat(text).toordinal() - _EPOCH),
     "T": parse_datetime,
     "Z": _moment,

@@ -258,9 +258,7 @@ class Guarded:
                 f"filter.missing: the question names {name}, the query does not" for name in unheld
             ]
         answer = session.answer(held)
-        if index is None:
-            return answer
-        if answer.outcome != "empty":
+        if index is None or answer.outcome != "empty":
             return answer
         unknown = unknown_names(session.question, schema, index)
         if not unknown:
